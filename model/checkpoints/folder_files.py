@@ -105,14 +105,19 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
 
 def read_weights(directory: Path) -> dict[str, Tensor]:
     """The tensors of model.safetensors, or of its parts; errors as `read_tensors`."""
+    state: dict[str, Tensor] = {}
+    for path in weights_files(directory):
+        state |= read_tensors(path)
+    return state
+
+
+def weights_files(directory: Path) -> list[Path]:
+    """The path of model.safetensors, or of each of its parts; CheckpointError as `read_json`."""
     if not (directory / INDEX).exists():
-        return read_tensors(own_file(directory, WEIGHTS))
+        return [own_file(directory, WEIGHTS)]
     weight_map = read_json(own_file(directory, INDEX)).get("weight_map")
     files = list(weight_map.values()) if isinstance(weight_map, dict) else []
     # An index must name files of its own folder only, since anyone may have written it.
     if not files or any(not isinstance(file, str) or Path(file).name != file for file in files):
         raise CheckpointError(f"{directory / INDEX} is damaged: it names no weights files.")
-    state: dict[str, Tensor] = {}
-    for file in sorted(set(files)):
-        state |= read_tensors(own_file(directory, file))
-    return state
+    return [own_file(directory, file) for file in sorted(set(files))]

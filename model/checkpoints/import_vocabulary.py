@@ -107,14 +107,16 @@ def _table(directory: Path, kind: str, pieces: list[str]) -> tuple[dict[str, Any
         return {"<pad>": 0, "</s>": 1} | table, {}
     if kind == "M2M100Tokenizer":
         table = read_json(own_file(directory, VOCABULARY))
+        free = len(table)
     else:
         # As fairseq numbers them, whose dictionary has a <pad>.
         table = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3}
         table |= {piece: i + 1 for i, piece in enumerate(pieces) if i > 2}
+        free = len(pieces) + 1
     mark = "__" if kind == "M2M100Tokenizer" else ""
     listed = read_json(Path(__file__).with_name("languages.json"))[kind].split()
     languages = {code: f"{mark}{code}{mark}" for code in listed}
-    table |= {token: len(table) + i for i, token in enumerate(languages.values())}
+    table |= {token: free + i for i, token in enumerate(languages.values())}
     # A model that was trained further may have languages of its own.
     for token_id, token in _setting(directory, "added_tokens_decoder", {}).items():
         content = token.get("content") if isinstance(token, dict) else None
@@ -155,8 +157,12 @@ def read_table_tokenizer(
     if (directory / FRAME).exists():
         try:
             frame = Frame(**read_json(own_file(directory, FRAME)))
-        except TypeError as error:
-            raise CheckpointError(f"{directory / FRAME} is damaged: {error}.") from error
+            codes = {frame.reads, frame.writes or frame.reads} <= {*(frame.languages or [""])}
+            ids = {*frame.languages.values(), frame.first} <= {*table.values(), None}
+        except (TypeError, AttributeError):
+            codes = ids = False
+        if not (codes and ids):
+            raise CheckpointError(f"{directory / FRAME} is damaged: it names unknown languages.")
         return TableTokenizer(_read_model(directory, source), table, config, frame=frame)
     separate = config.target_vocab_size is not None
     other = read_json(own_file(directory, TARGET_VOCABULARY)) if separate else table

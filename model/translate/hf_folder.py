@@ -20,7 +20,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from model.checkpoints.checkpoint import provenance_of
-from model.checkpoints.folder_files import CONFIG, INDEX, WEIGHTS, own_file, read_json
+from model.checkpoints.folder_files import CONFIG, WEIGHTS, own_file, read_json, weights_files
 from model.checkpoints.import_hf import PICKLE, is_importable, require_plain, says_model_type
 from model.checkpoints.shipped import CheckpointError
 from model.trace.text_result import FolderFacts, Purpose, sizes_of
@@ -225,22 +225,14 @@ def _transformers() -> Any:
 
 def _stored_elements(folder: Path) -> int:
     """How many numbers the weights files hold, by their headers alone."""
-    names = [WEIGHTS]
-    if not (folder / WEIGHTS).exists():
-        listed = read_json(own_file(folder, INDEX)).get("weight_map")
-        files = list(listed.values()) if isinstance(listed, dict) else []
-        if not files or any(not isinstance(file, str) or Path(file).name != file for file in files):
-            raise CheckpointError(f"{folder / INDEX} is damaged: it names no weights files.")
-        names = sorted(set(files))
     total = 0
-    for name in names:
-        path = own_file(folder, name)
+    for path in weights_files(folder):
         try:
             with safe_open(path, framework="pt") as opened:
                 for key in opened.keys():  # noqa: SIM118 – no mapping
                     total += int(np.prod(opened.get_slice(key).get_shape(), dtype=np.int64))
         except OSError as error:
-            raise CheckpointError(f"The folder {folder} lacks a readable {name}.") from error
+            raise CheckpointError(f"The folder {folder} lacks a readable {path.name}.") from error
         except SafetensorError as error:
             raise CheckpointError(f"{path} is damaged: it is not a safetensors file.") from error
     return total

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -33,6 +32,7 @@ from model.translate.translator import Translator, load
 from tests.kit.foreign_folders import save_foreign
 from tests.kit.marian_folders import LANGUAGES, save_marian
 from tests.kit.multilingual_folders import FAMILIES, save_family
+from tests.kit.odd_texts import ODD, odd_texts
 from tests.kit.tiny_checkpoint import PAIRS
 
 pytestmark = pytest.mark.slow
@@ -51,57 +51,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
         **{"encoder_layers": 6, "decoder_layers": 6, "activation_function": "relu"},
     },
 }
-ODD = (
-    *("", " ", "\t", "a\tb\nc", "“Hi” – he said… it's »so«", "don't; ~!", "  two  spaces "),
-    *("猫 and 😀", "Привет", "مرحبا", "ﬁne ½ Ⅷ e\u0301", "so\xadft\u200b \x07\ufeff", "A" * 300),
-    *("▁under▁score <0x41>", ">>ces<< The cat", ">>xyz<< The cat", ">> a << b", "a >>ces<< b"),
-    *("1.234,5 %", "\u2028a", "q", "<s> and [MASK]"),
-)
-FRAGMENTS = (
-    *ODD[1:-4],
-    *("The cat", "eats", "Der Hund", "ß", "İI", "\u00a0", "\u3000", "\r\n", "\x0b", "\x1f", "\x7f"),
-    *(
-        "👩‍👩‍👧",
-        "🇩🇪",
-        "e\u0301\u0323",
-        "नमस्ते",
-        "ไทย",
-        "𝔘𝔫",
-        "\u202eabc",
-        "½",
-        "＂ｆｕｌｌ＂",
-        "''",
-        '"',
-        "„“",
-    ),
-    *(
-        "<",
-        ">>",
-        "<<",
-        "</",
-        "&amp;",
-        "\\n",
-        "%s",
-        "{}",
-        "$x$",
-        "*a*",
-        "_b_",
-        "‰",
-        "¿",
-        "…",
-        "—",
-        "\ufffd",
-    ),
-)
-
-
-def odd_texts() -> list[str]:
-    """500 of one to five fragments, with and without spaces between them."""
-    draw = Random(7)
-    return [
-        draw.choice(("", " ", "\t")).join(draw.choices(FRAGMENTS, k=draw.randint(1, 5)))
-        for _ in range(500)
-    ]
 
 
 class Opened:
@@ -383,9 +332,11 @@ def test_what_we_export_comes_back_the_same(name, tmp_path, capsys):
         assert one.log_probs == pytest.approx(other.log_probs, abs=1e-5)
 
 
-@pytest.mark.parametrize("variant", ["swish", "two vocabularies", "several languages"])
+@pytest.mark.parametrize(
+    "variant", ["swish", "two vocabularies", "several languages", "pegasus", "bart", "mbart", "m2m"]
+)
 def test_import_hf_writes_a_checkpoint_of_the_same_model(variant, tmp_path, capsys):
-    opened = Opened(tmp_path / "hf", **VARIANTS[variant])
+    opened = Opened(tmp_path / "hf", **VARIANTS.get(variant, {"family": variant}))
     assert main(["import-hf", str(opened.folder), "--out", str(tmp_path / "own")]) == 0
     assert not is_importable(tmp_path / "own")
     own = load(tmp_path / "own", device="cpu")
@@ -393,6 +344,7 @@ def test_import_hf_writes_a_checkpoint_of_the_same_model(variant, tmp_path, caps
     assert main(["export-hf", str(tmp_path / "own"), str(tmp_path / "again")]) == 1
     assert "it came from a Hugging Face folder" in capsys.readouterr().err
     assert own.tokenizer.languages == opened.ours.tokenizer.languages
+    assert own.tokenizer.frame == opened.ours.tokenizer.frame
     text = "The cat sat on the mat."
     one, other = (each.translate(text) for each in (opened.ours, own))
     assert (one.token_ids, one.log_probs, one.text) == (

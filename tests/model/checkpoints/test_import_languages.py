@@ -2,7 +2,9 @@
 
 import pytest
 
+from headscope.__main__ import main
 from model.checkpoints.generation import GENERATION
+from model.checkpoints.import_vocabulary import FRAME
 from model.checkpoints.shipped import CheckpointError
 from model.paper.search import Search
 from model.record.intervention import Intervention
@@ -90,3 +92,16 @@ def test_languages_that_a_model_learned_later_have_their_own_ids(tmp_path):
     added = {"130": {"content": "tyv_Cyrl", "special": True}, "0": {"content": "<s>"}}
     change(tmp_path / "hf" / "tokenizer_config.json", added_tokens_decoder=added)
     assert load(tmp_path / "hf").translate(">>tyv_Cyrl<< The cat eats.").token_ids[0] == 130
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{"reads": "xx"}, {"languages": [1]}, {"languages": {"en": 10**6}}, {"first": -1}, {"more": 1}],
+    ids=str,
+)
+def test_a_damaged_frame_is_refused_in_a_sentence(tmp_path, damage):
+    save_family(tmp_path / "hf", "nllb")
+    assert main(["import-hf", str(tmp_path / "hf"), "--out", str(tmp_path / "own")]) == 0
+    change(tmp_path / "own" / FRAME, **damage)
+    with pytest.raises(CheckpointError, match="is damaged: it names unknown languages"):
+        load(tmp_path / "own")

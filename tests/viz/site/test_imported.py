@@ -21,8 +21,8 @@ from model.translate.translator import Translator
 from tests.kit.engine import run
 from tests.kit.marian_folders import LANGUAGES, save_marian
 from tests.kit.multilingual_folders import save_family
+from tests.kit.odd_texts import ODD, odd_texts
 from tests.kit.tiny_checkpoint import PAIRS
-from tests.model.checkpoints.test_import_hf import ODD, odd_texts
 from viz.site.model import packed
 
 pytestmark = pytest.mark.slow
