@@ -337,6 +337,7 @@ def asked_for(page: str, key: str) -> tuple[dict[str, str], str]:
         "target": {"sentence": "a b"},
         "side": {"scale": "0"},
         "edit": {"masked": "cross"},
+        "method": {"show": "maps"},
     }
     values = {
         **{"sentence": "a b a", "target": "c c", "checkpoint": "en-xx", "step": "3"},
@@ -510,7 +511,7 @@ def test_a_scene_at_home_is_the_scene_of_the_stage_or_says_that_it_needs_the_app
         ("compare", ""): (),
         ("compare", "versus=sentence"): (),
         ("compare", "versus=search"): (),
-        **{("effects", f"show={each}"): () for each in ("tokens", "set", "sum")},
+        **{("effects", f"show={each}"): () for each in ("tokens", "set", "sum", "maps")},
         ("masks", f"part=change&batch=&masked=cross&edit={mask}"): (masked,),
         ("positions", "topic=table"): (),
         ("positions", "topic=without"): (),

@@ -10,6 +10,7 @@ import { WORD_START, tokenText } from "../browser/live/labels.js";
 import { packedPanels } from "../browser/live/panels.js";
 import { shortest } from "../browser/steps/frame.js";
 import { presetMask } from "../browser/engine/masks.js";
+import { ESTIMATES, estimateName, mapPanels } from "./attribution.js";
 import { leastCertain, pairIn, waterfall, withoutHeads, withoutTokens } from "./contrast.js";
 import { engineMasks, fittedEdit, readEdits, writtenEdit } from "./edits.js";
 import { keyOfEffects } from "./followed.js";
@@ -33,12 +34,16 @@ const BARS = ["sum", "tokens", "set"];
 
 export class EffectsPage extends SitePage {
   static honours = {
-    ...showing("token", "off", "instead"),
-    show: (/** @type {string} */ what, /** @type {View} */ { decide = "remove" }) => ["probability", ...BARS].includes(what) && (what !== "set" || decide === "remove"),
+    ...showing("off", "instead"),
+    show: (/** @type {string} */ what, /** @type {View} */ { decide = "remove", mapped = "cross", layer_head: part = "" }) =>
+      ["probability", "maps", ...BARS].includes(what) && (what !== "set" || decide === "remove") && (what !== "maps" || (mapped === "cross" && !part)),
+    // All of them are shown in the maps.
+    token: (/** @type {string} */ token, /** @type {View} */ { show }) => show !== "maps" || token === "0",
+    method: (/** @type {string} */ method, /** @type {View} */ { show }) => show !== "maps" || ESTIMATES.includes(method),
     way: (/** @type {string} */ way, /** @type {View} */ { off }) => way === "gate" || !off,
     gate: (/** @type {string} */ gate, /** @type {View} */ { off }) => gate === "0" || !off,
   };
-  static beside = ["decide", "method", "mapped", "layer_head", "examples", "curve"];
+  static beside = ["decide", "mapped", "layer_head", "examples", "curve"];
 
   /** @param {Site} talk */
   constructor(talk) {
@@ -49,7 +54,13 @@ export class EffectsPage extends SitePage {
     this.root.append(this.sum, this.caption, this.standing, this.list);
   }
 
-  /** What is shown as bars; "" for the map of heads. */
+  /** The estimate beside the truth. */
+  get method() {
+    const { method = "" } = this.query;
+    return ESTIMATES.includes(method) ? method : ESTIMATES[0];
+  }
+
+  /** What is shown as bars; "" for maps. */
   get bars() {
     const { show = "" } = this.query;
     return BARS.includes(show) ? show : "";
@@ -63,7 +74,8 @@ export class EffectsPage extends SitePage {
     const tokens = trace.predictions.tokens.map(tokenText);
     const { instead = "" } = this.query;
     const asked = this.number("token", 0, 0, tokens.length);
-    const isPair = Boolean(bars || instead);
+    const isMaps = this.query.show === "maps";
+    const isPair = !isMaps && Boolean(bars || instead);
     const token = isPair && !asked ? leastCertain(trace) + 1 : asked;
     const pair = isPair ? await pairIn(talk, trace, token - 1, instead) : null;
     if ((isPair && !pair) || !isCurrent()) return;
@@ -72,6 +84,16 @@ export class EffectsPage extends SitePage {
     this.standing.textContent = pair ? say("standing", { word: pair.word, other: pair.other, share: shortest(pair.shares[0]), least: shortest(pair.shares[1]) }) : "";
     this.part.host.hidden = this.list.hidden = Boolean(bars);
     this.sum.hidden = !bars;
+    if (isMaps) {
+      const found = await talk.asked("attributed", { ids: trace.predictions.ids });
+      if (!found || !isCurrent()) return;
+      const { panels, caption } = mapPanels(trace, found, this.method);
+      this.list.replaceChildren();
+      this.note.replaceChildren();
+      this.caption.textContent = caption;
+      await this.part.update(packedPanels(panels, { themes: this.template.themes, height: 26, stage: talk.isStaged }));
+      return;
+    }
     if (bars && pair) {
       const drawn = await this.barsOf(bars, trace, pair);
       if (!drawn || !isCurrent()) return;
@@ -155,6 +177,7 @@ export class EffectsPage extends SitePage {
   /** @type {(tokens: string[], token: number, pair: import("./contrast.js").Pair | null, off: (HeadEdit & { head: number })[]) => void} */
   menus(tokens, token, pair, off) {
     const { talk, bars } = this;
+    const isMaps = this.query.show === "maps";
     const numbered = tokens.map((text, place) => /** @type {[string, string]} */ ([String(place + 1), `${place + 1} · ${text}`]));
     /** @type {[string, string][]} */
     const options = [...(bars ? [] : [/** @type {[string, string]} */ (["0", say("whole_translation")])]), ...numbered];
@@ -169,8 +192,10 @@ export class EffectsPage extends SitePage {
     };
     this.control(
       this.controls,
-      this.tabs(say("view"), "show", [["", say("heads")], ["tokens", say("source_words")], ["set", say("fewest_heads")], ["sum", say("sum")]], bars),
-      this.menu(say("loss_of"), "token", options, String(token), take),
+      this.tabs(say("view"), "show", [["", say("heads")], ["tokens", say("source_words")], ["set", say("fewest_heads")], ["sum", say("sum")], ["maps", say("maps")]], isMaps ? "maps" : bars),
+      isMaps
+        ? this.menu(say("estimate"), "method", ESTIMATES.map((each) => [each, estimateName(each)]), this.method)
+        : this.menu(say("loss_of"), "token", options, String(token), take),
       ...(pair ? [this.menu(say("against"), "instead", rivals, pair.other)] : token ? [this.button(say("why_not"), why, "why-not")] : []),
       ...this.switches(off),
     );

@@ -14,6 +14,7 @@ from model.contrast.contrast import contrast_of
 from model.contrast.head_sets import darkened, head_set
 from model.contrast.logit_terms import logit_terms
 from model.contrast.pairs import next_likeliest, pair_of
+from model.explain.attributing import cross_attributions
 from model.explain.block_outputs import block_outputs
 from model.explain.examples import read_examples
 from model.paper.search import Sampling, Search
@@ -249,3 +250,15 @@ def test_a_lead_without_each_source_token_is_the_same(name: str) -> None:
     (leads,) = run(CHECKPOINTS / name, ("deleted", [sentence, asked]))
     own = np.array([contrast.log_probs, *contrast.deleted])
     np.testing.assert_allclose(leads, own[:, 0] - own[:, 1], atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_maps_of_the_source_are_the_same(name: str) -> None:
+    model, sentence = translator(name), sentence_of(name)
+    trace = model.trace(sentence)
+    attributions = cross_attributions(model, trace)
+    asked = [sentence, {"ids": trace.predictions.ids}]
+    (found,) = run(CHECKPOINTS / name, ("attributed", asked))
+    own = {method: attributions.map(method, None).together for method in ("weights", "norms")}
+    for part, values in {"losses": attributions.deletion_losses, **own}.items():
+        np.testing.assert_allclose(np.reshape(found[part], values.shape), values, atol=TOLERANCE)

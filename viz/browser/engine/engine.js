@@ -3,6 +3,7 @@
 import { readConfig } from "./config.js";
 import { Crossings } from "./crossing.js";
 import { Largest, decode, logProbability, unsayable, write } from "./decoding.js";
+import { estimates, withoutEach } from "./deletion.js";
 import { effectsOf } from "./effects.js";
 import { decidingHeads } from "./head_sets.js";
 import { HeadEdits } from "./heads.js";
@@ -275,20 +276,31 @@ export class Engine {
     return termsOf(model, { pair: [ids[step], other], embedded: model.embedded(model.decoder, model.targetEmbedding, read, added), hidden, sums, maps: record.maps });
   }
 
-  /** How far a token of a translation is ahead of another one: first as it is, then without each token of the source, which no
-   * layer sees then (model/explain/deletion.py).
+  /** How far a token of a translation is ahead of another one, as it is and without each source token (deletion.js).
    * @param {string} text @param {{ step: number, ids: number[], other: number, turn?: Turn }} asked */
-  async deleted(text, { step, ids, other, turn = async () => {} }) {
-    const source = this.sourceIds(text);
+  async deleted(text, { step, ids, other, turn }) {
     const read = [this.config.bos_id, ...ids.slice(0, step)];
-    const leads = [];
-    for (const gone of [-1, ...source.keys()]) {
-      await turn();
-      const under = gone < 0 ? {} : { masks: hiding(gone, source.length, read.length) };
-      const logits = this.logits(source, read, under).slice(-this.config.outputSize);
-      leads.push(logits[ids[step]] - logits[other]);
-    }
-    return leads;
+    const leadOf = (/** @type {Numbers} */ hidden) => {
+      const logits = this.model.output.product(hidden.slice(-this.config.d_model));
+      return logits[ids[step]] - logits[other];
+    };
+    return withoutEach(this.model, this.sourceIds(text), read, leadOf, turn);
+  }
+
+  /** What each prediction loses without each source token, (target, source), and what attention of all layers of the decoder to
+   * the source is, by its weights and by the lengths of what they add (deletion.js).
+   * @param {string} text @param {{ ids: number[], turn?: Turn }} asked */
+  async attributed(text, { ids, turn }) {
+    const source = this.sourceIds(text);
+    const read = [this.config.bos_id, ...ids.slice(0, -1)];
+    const [whole, ...without] = await withoutEach(this.model, source, read, (hidden) => this.logProbs(hidden, ids), turn);
+    const losses = Float32Array.from({ length: ids.length * source.length }, (_, cell) => {
+      const row = Math.floor(cell / source.length);
+      return whole[row] - without[cell % source.length][row];
+    });
+    const pass = { ...this.pass({}, { exact: true }), record: new Recording() };
+    this.model.decode(read, this.model.encode(source, pass), pass);
+    return { losses, ...estimates(this.model, pass.record.maps) };
   }
 
   /** Heads that decide between a token of a translation and another one, and what goes with them (head_sets.js).
@@ -476,17 +488,6 @@ function normalizers(logits, largest, log) {
     for (let id = 0; id < logits.length; id += 1) sum += Math.exp((logits[id] - largest) / temperature);
     return Math.log(sum) - log / temperature;
   });
-}
-
-/** Masks under which nothing looks at a source token, but for itself in the encoder: a row needs a key.
- * @type {(gone: number, nSource: number, nTarget: number) => MaskEdit[]} */
-function hiding(gone, nSource, nTarget) {
-  const without = (/** @type {string} */ kind, /** @type {number} */ queries) => {
-    const bits = new Uint8Array(queries * nSource).fill(1);
-    for (let query = 0; query < queries; query += 1) bits[query * nSource + gone] = Number(kind === "encoder" && query === gone);
-    return { kind, allowed: { bits, heads: 1, queries, keys: nSource } };
-  };
-  return [without("encoder", nSource), without("cross", nTarget)];
 }
 
 const KINDS = ["encoder", "decoder", "cross"];

@@ -6,7 +6,7 @@
 
 import { Engine } from "./engine.js";
 
-const METHODS = ["describe", "translate", "trace", "effects", "read", "table", "added", "next", "tree", "lens", "terms", "deleted", "deciding", "swapped"];
+const METHODS = ["describe", "translate", "trace", "effects", "read", "table", "added", "next", "tree", "lens", "terms", "deleted", "attributed", "deciding", "swapped"];
 
 /** @typedef {{ id: number, method: string, args?: unknown[] }} Asked */
 
