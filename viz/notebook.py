@@ -47,13 +47,13 @@ class Explorer(Brief):
     def _repr_html_(self) -> str:
         # A frame keeps styles and scripts of several pictures and of the notebook apart.
         note = [f"<p>{html.escape(self.note)}</p>"] if self.note else []
-        script = f'<script type="module">{joined(Path(__file__).with_suffix(".js"))}</script>'
-        return "\n".join([*note, *map(self._frame, (self.page, *self.others)), script])
+        return "\n".join([*note, *map(self._frame, (self.page, *self.others))])
 
     def _frame(self, page: str) -> str:
         return (
             f'<iframe title="Every attention head" sandbox="allow-scripts" '
             f'style="width: 100%; height: {self.height}px; border: 0" '
+            f'onload="{html.escape(joined(Path(__file__).with_suffix(".js")))}" '
             f'srcdoc="{html.escape(page)}"></iframe>'
         )
 

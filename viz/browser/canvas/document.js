@@ -12,20 +12,20 @@ import { part } from "./dom.js";
  */
 export async function drawnDocument(make) {
   const [trouble, payload, place] = ["trouble", "payload", "drawing"].map((id) => part(document, `#${id}`));
+  let update = () => {};
+  // A notebook says whether it is dark when it has loaded the page, which may be before it is drawn.
+  addEventListener("message", ({ data, source }) => {
+    if (source !== parent || !["light", "dark"].includes(data?.theme)) return;
+    document.documentElement.dataset.theme = data.theme;
+    update();
+  });
   try {
     const bytes = await inflated(payload.textContent);
     const drawing = make(/** @type {ShadowRoot} */ (place.shadowRoot));
-    const update = () => drawing.update(bytes, () => {}, () => {});
+    update = () => drawing.update(bytes, () => {}, () => {});
     update();
     // It draws anew where the page's background has changed.
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", update);
-    // A frame in a notebook asks whether that is dark.
-    addEventListener("message", ({ data, source }) => {
-      if (source !== parent || !["light", "dark"].includes(data?.theme)) return;
-      document.documentElement.dataset.theme = data.theme;
-      update();
-    });
-    if (parent !== window) parent.postMessage("which theme?", "*");
     trouble.remove();
     return drawing;
   } catch (error) {
