@@ -117,7 +117,7 @@ class SentenceIndex(Brief):
         if head is not None and rule not in self.found_by(kind := head[0].kind):
             raise unknown(f"rule for {kind} heads", rule, self.found_by(kind))
         there = np.ones(len(self.sources), np.bool_)
-        for word in words.casefold().split():
+        for word in words.split():
             there &= self._with(word)
         level = np.full(len(self.sources), Does.MOSTLY, np.uint8)
         if head is not None and rule is not None:

@@ -425,10 +425,11 @@ def test_each_key_of_a_link_is_honoured_or_named(opened: Opened, text: str) -> N
             beside, value = asked_for(name, each.name)
             before, said, _ = shown(name, beside)
             after, told, pictures = shown(name, {**beside, each.name: value})
-            if name == "corpus":
-                is_named = not pictures and name in told
-            elif each.name == "checkpoint":
+            if each.name == "checkpoint":
                 is_named = not pictures and told.strip() == SAYS["needs_model"].format(name=value)
+            elif name == "corpus" and SAYS["no_survey"] in after:
+                # test_site_corpus.py has a model with one.
+                is_named = True
             else:
                 is_named = f"{each.name}={value[:40]}" in told
             if not (is_named or (pictures and told == said and after != before)):
@@ -508,6 +509,7 @@ def test_a_scene_at_home_is_the_scene_of_the_stage_or_says_that_it_needs_the_app
         ("effects", "off=cross.0.1"): (without, SAYS["heads_stay"]),
         ("decoding", "section=steps"): (),
         **{("decoding", f"section={each}"): () for each in SECTIONS},
+        **{("corpus", query): () for query in ("", "over=all", "over=head", "over=find")},
         ("compare", ""): (),
         ("compare", "versus=sentence"): (),
         ("compare", "versus=search"): (),
@@ -574,7 +576,7 @@ def test_an_old_browser_is_told_so(opened: Opened, text: str) -> None:
 def test_the_files_are_small(text: str, tmp_path: Path) -> None:
     assert len(text.encode()) <= 3e6
     assert main(["pack", "--out", str(tmp_path / "en-de.html")]) == 0
-    assert (tmp_path / "en-de.html").stat().st_size <= 16e6
+    assert (tmp_path / "en-de.html").stat().st_size <= 16.5e6
 
 
 def test_models_that_no_page_runs_are_refused(

@@ -23,6 +23,8 @@ import { isOffered, stopsOf } from "../../viz/browser/model_view/walk/stops.js";
 import { engineFor } from "../../viz/site/asking.js";
 import { answersOf } from "../../viz/site/followed.js";
 import { unhonoured } from "../../viz/site/keys.js";
+import { Sentences, Survey } from "../../viz/site/survey.js";
+import { speak } from "../../viz/site/words.js";
 
 const file = (folder, name) => readFileSync(join(folder, name));
 
@@ -177,6 +179,24 @@ const TASKS = {
     const valuesOf = (bytes) => opened(bytes).values;
     const own = Object.fromEntries(Object.entries(made).map(([name, bytes]) => [name, valuesOf(bytes)]));
     return { own, given: { minds: templateOf(minds), swap: templateOf(swap) }, neighbours: neighbours(line, "en") };
+  },
+
+  /** What the page reads of a survey: the heads by each measure, their effects and spreads, and what queries find. */
+  async survey({ folder, words, queries }) {
+    speak("en", words);
+    const survey = new Survey(Uint8Array.from(file(folder, "survey")));
+    const sentences = new Sentences(Uint8Array.from(file(folder, "sentences")));
+    const name = (place) => Object.values(survey.heads[place]).slice(0, 3).join(".");
+    const keys = [...survey.quantities.keys()];
+    const head = (text) => text && { kind: text.split(".")[0], layer: Number(text.split(".")[1]), head: Number(text.split(".")[2]) };
+    return {
+      ranked: Object.fromEntries(keys.map((key) => [key, survey.ranked(key).map(([place, value]) => [name(place), value, survey.written(key, value)])])),
+      effects: survey.heads.map((_, place) => survey.effect(place)),
+      spreads: survey.heads.map((_, place) => Object.fromEntries(keys.map((key) => [key, survey.spread(place, key)]))),
+      heads: survey.heads.map((each) => ({ ...each, examples: each.examples.map(([tenth, shown]) => [tenth, survey.file.shown[shown]]) })),
+      rules: sentences.rules,
+      found: queries.map(([asked, one, rule]) => sentences.found(asked, head(one), rule)),
+    };
   },
 
   async buckets({ distances, causal }) {

@@ -12,6 +12,7 @@ from model.trace.head import Head
 from viz.charts.axes import ALL, label_axis, number_axis
 from viz.charts.chart import Layout, Plot, chart
 from viz.charts.marks import bars, line, points
+from viz.corpus.examples import shares_of
 from viz.corpus.quantities import QUANTITIES
 from viz.draw import style
 from viz.save.notebook import Lines
@@ -67,9 +68,7 @@ class HeadSpread(OfHead):
     @property
     def keys(self) -> list[str]:
         """The measures that are shares, largest median first, which is what is drawn."""
-        measures = self.profile.measures
-        shares = [key for key in measures if key in QUANTITIES and QUANTITIES[key].unit == "share"]
-        return sorted(shares, key=lambda key: -measures[key].quantiles[QUANTILES // 2])
+        return shares_of(self.survey, Head(self.site, self.head))
 
     @property
     def title(self) -> str:

@@ -90,7 +90,7 @@ def show_search(asked: Asked) -> None:
             key=KEYS("words"),
             max_chars=200,
             width=260,
-            placeholder="such as: work* two",
+            placeholder="such as: work* day",
             help="Sentences need all of them. work* stands for work, works and worker.",
         )
         choose_head(asked.survey, place)

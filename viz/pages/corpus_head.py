@@ -12,6 +12,7 @@ from model.explain.facts import facts_of
 from model.survey.corpus_survey import CorpusSurvey
 from model.survey.nearest import Nearest, nearest
 from model.trace.head import Head
+from viz.corpus.examples import examples_of, main_measure
 from viz.corpus.quantities import QUANTITIES, written
 from viz.corpus.rule_map import RuleBesideHead
 from viz.corpus.sentences import (
@@ -40,9 +41,6 @@ from viz.shell import address, current_head, stage
 from viz.shell.save_menu import show_picture
 from viz.shell.widgets import brief, row
 from viz.shell.width import is_narrow
-
-TENTHS = (9, 8, 6, 4, 2, 0)
-"""Tenths of the sentences of which one is shown, by a measure of the head."""
 
 ALIKE = 3
 """The nearest heads that are named of each model."""
@@ -140,25 +138,6 @@ def show_pairs(survey: CorpusSurvey, place: Head) -> None:
         height=212,
     )
     st.caption("Pairs of words for which it looks from one to the other more than usual.")
-
-
-def main_measure(survey: CorpusSurvey, place: Head) -> str | None:
-    """The measure that says most about a head: its label's, or its largest share."""
-    label = survey.label(place)
-    if label is not None and label.measure in survey.of(place).measures:
-        return label.measure
-    return next(iter(HeadSpread(survey, "", *place).keys), None)
-
-
-def examples_of(survey: CorpusSurvey, place: Head, measure: str) -> dict[int, int]:
-    """A sentence of some tenths, from where a measure is largest to where it is smallest."""
-    spread = survey.of(place).measures[measure]
-    # The shorter one of each tenth: a small map of many words cannot be read.
-    return {
-        tenth: min(spread.examples[tenth], key=lambda number: len(survey.shown[number][0]))
-        for tenth in TENTHS
-        if spread.examples[tenth]
-    }
 
 
 def show_strongest(asked: Asked, place: Head) -> None:

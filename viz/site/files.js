@@ -2,7 +2,7 @@
 
 import { part } from "../browser/canvas/dom.js";
 import { EngineClient } from "../browser/engine/client.js";
-import { inflated } from "../browser/live/inflated.js";
+import { inflate, inflated } from "../browser/live/inflated.js";
 import { say } from "./words.js";
 
 /**
@@ -15,7 +15,7 @@ import { say } from "./words.js";
  */
 /**
  * @typedef {{ path: string, name: string, reads: string, sentence: string, examples: string[], config: Partial<ModelConfig>,
- *   files: Record<string, string[]>, openings: Record<string, string>, about: string, cells: { light: string[], dark: string[] } }} Card
+ *   files: Record<string, string[]>, survey: Record<string, string[]>, openings: Record<string, string>, about: string, cells: { light: string[], dark: string[] } }} Card
  */
 
 // A part of a file is asked for so often, with this pause between.
@@ -143,6 +143,17 @@ export async function startedEngine(card, onShare) {
   return engine;
 }
 
+/** A file of a model's survey; null where it is not here.
+ * @type {(card: Card, name: string, onShare: (share: number) => void) => Promise<Bytes | null>} */
+export async function surveyFile(card, name, onShare) {
+  if (isPacked()) {
+    const text = document.getElementById(name)?.textContent;
+    return text ? inflated(text) : null;
+  }
+  const paths = card.survey[name];
+  return paths ? inflate(await joinedParts(paths, onShare)) : null;
+}
+
 /** The card of the model that is asked for, or else of one that is here, with the error that says why.
  * @type {(name: string) => Promise<{ card: Card; error: FileError | null }>} */
 export async function cardOrOther(name) {
@@ -167,16 +178,17 @@ export async function cardOf(name) {
   return { path, ...JSON.parse(new TextDecoder().decode(bytes)) };
 }
 
-/** Has the service worker keep the site and this model, which came before it on a first visit.
- * @type {(card: Card) => Promise<void>} */
-export async function keep(card) {
+/** Has the service worker keep the site, a model's card and files of it, which came before it on a first visit.
+ * @type {(card: Card, files?: Record<string, string[]>) => Promise<void>} */
+export async function keep(card, files = {}) {
+  if (isPacked() || !("serviceWorker" in navigator)) return;
   await navigator.serviceWorker.register(new URL("sw.js", siteRoot()));
   await navigator.serviceWorker.ready;
   if (!navigator.serviceWorker.controller) {
     await new Promise((resolve) => navigator.serviceWorker.addEventListener("controllerchange", resolve, { once: true }));
   }
   const cache = await caches.open(KEPT_MODELS);
-  for (const path of [card.path, ...Object.values(card.files).flat()]) {
+  for (const path of [card.path, ...Object.values(files).flat()]) {
     const address = new URL(path, siteRoot()).href;
     if (!(await cache.match(address))) await cache.add(address);
   }

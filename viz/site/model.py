@@ -41,6 +41,7 @@ from viz.model_page.picture import figure_of_model
 from viz.registry.pages import DEFAULT_SENTENCE, VIEWS
 from viz.registry.sentences import USUAL
 from viz.save.document import deflated
+from viz.site.corpus import survey_files
 
 
 class PackError(ValueError):
@@ -56,12 +57,14 @@ class Packed:
         card: what the page knows of it before its weights are there, as plain values.
         weights: a safetensors file.
         tokenizer: a SentencePiece model.
+        survey: files of its survey by name, as viz.site.corpus has them; empty without one.
     """
 
     name: str
     card: Mapping[str, Any]
     weights: bytes
     tokenizer: bytes
+    survey: Mapping[str, bytes]
 
 
 def packed(folder: Path, *, sentence: str = "", about: str = "") -> Packed:
@@ -73,7 +76,7 @@ def packed(folder: Path, *, sentence: str = "", about: str = "") -> Packed:
         about: a sentence on the model, such as its licence.
 
     Raises:
-        CheckpointError: if the folder is no checkpoint.
+        CheckpointError: if the folder is no checkpoint, or its survey is damaged.
         PackError: if the engine in the page does not run such a model.
         TextError: if the sentence cannot be translated.
     """
@@ -101,8 +104,8 @@ def packed(folder: Path, *, sentence: str = "", about: str = "") -> Packed:
     if isinstance(tokenizer, TableTokenizer):
         # As published, such weights are several times as large as a page can be.
         weights = save(quantized(unique_state(load_checkpoint(folder).model)))
-        return Packed(name, card, weights, _tables(tokenizer))
-    return Packed(name, card, _weights(folder), tokenizer.serialized)
+        return Packed(name, card, weights, _tables(tokenizer), survey_files(folder))
+    return Packed(name, card, _weights(folder), tokenizer.serialized, survey_files(folder))
 
 
 def size_note(folder: Path) -> str:

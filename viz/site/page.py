@@ -12,6 +12,7 @@ from viz.browser.files import joined
 from viz.draw import css
 from viz.draw.labels import escape_html, visible
 from viz.save.document import deflated, filled, page_variables, policy_hash
+from viz.site.corpus import SURVEY
 from viz.site.keys import known_keys
 from viz.site.model import Packed, written
 
@@ -84,6 +85,8 @@ def live_page(
         "weights": ("text/plain", deflated(model.weights)),
         "worker": ("text/plain", deflated(joined("engine/worker.js").encode())),
     }
+    if SURVEY in model.survey:
+        held[SURVEY] = ("text/plain", deflated(model.survey[SURVEY]))
     if talk is not None:
         held["talk"] = ("application/json", written(talk))
     icon = f"data:image/svg+xml;base64,{base64.b64encode(ICON.read_bytes()).decode()}"
@@ -145,7 +148,9 @@ def old_script() -> str:
 
 def page_css(dark: bool | None = None) -> str:
     """The style sheet around the pictures."""
-    own = [(HERE / f"{name}.css").read_text(encoding="utf-8") for name in ("site", "frame")]
+    own = [
+        (HERE / f"{name}.css").read_text(encoding="utf-8") for name in ("site", "frame", "corpus")
+    ]
     return "\n".join([page_variables(dark) + css.CERTAINTY_CSS, *own])
 
 

@@ -5,14 +5,13 @@ import { percent } from "../browser/canvas/numbers.js";
 import { tell } from "../browser/canvas/shared.js";
 import { worded } from "../browser/canvas/wording.js";
 import { inflated } from "../browser/live/inflated.js";
-import { isForeign, isKnown } from "../browser/live/language.js";
-import { tokenText, visibleCharacter } from "../browser/live/labels.js";
-import { unsuited } from "../browser/live/suited.js";
+import { tokenText } from "../browser/live/labels.js";
 import { HashAddress, PathAddress } from "./address.js";
+import { doubtsOf } from "./doubts.js";
 import { FileError, cardOf, cardOrOther, isPacked, keep, site, siteRoot, startedEngine } from "./files.js";
 import { Follower, speakerOf } from "./follow.js";
 import { answersOf, keyOf, keyOfEffects, tracing } from "./followed.js";
-import { Frame, languageName, modelName, remember, remembered, tellSize } from "./frame.js";
+import { Frame, modelName, remember, remembered, tellSize } from "./frame.js";
 import { named, unhonoured } from "./keys.js";
 import { closeMenus } from "./menu.js";
 import { PAGES } from "./pages.js";
@@ -30,8 +29,7 @@ const SHARED = ["sentence", "target", "checkpoint", "lang", "frame", "follow", "
 const HONOURED = showing("sentence", "target", "checkpoint");
 const OF_TALK = showing("scene", "read", "present");
 const MOST_TRACES = 12;
-// Characters that the model never saw, of which each is named.
-const MOST_UNSEEN = 12;
+
 export class Site {
   page = "";
   /** @type {View} */
@@ -81,8 +79,14 @@ export class Site {
     this.followSpeaker();
     // Of a hall of phones that follow, each fetches the model once its owner asks for more than is on stage.
     if (this.follower) this.frame.run.disabled = false;
-    else this.started = this.start();
+    else if (this.runs) this.started = this.start();
+    else keep(card).catch(() => {});
     this.show();
+  }
+
+  /** Whether the page that is shown runs the model. */
+  get runs() {
+    return PAGES[this.page]?.runs ?? true;
   }
 
   get shared() {
@@ -187,7 +191,7 @@ export class Site {
   start() {
     this.say(say("preparing"));
     const started = startedEngine(this.card, (share) => this.say(say("loading", { percent: percent(share) })));
-    if (!isPacked() && "serviceWorker" in navigator) keep(this.card).catch(() => {});
+    keep(this.card, this.card.files).catch(() => {});
     started.then(
       () => {
         this.frame.run.disabled = false;
@@ -266,8 +270,7 @@ export class Site {
     if (this.told.has(key)) return /** @type {never} */ (this.told.get(key));
     if (this.follower?.follows && this.told.size && !this.started) {
       // A hall of phones does not load the model for a picture that the speaker's server has not found.
-      this.say(say("tap_for_model"));
-      await new Promise((resolve) => document.addEventListener("click", resolve, { once: true, capture: true }));
+      await this.tapped(say("tap_for_model"));
       if (signal.aborted) return null;
     }
     if (!this.traces.has(key)) {
@@ -291,6 +294,12 @@ export class Site {
       this.trouble(error.message);
       return null;
     }
+  }
+
+  /** Says what a tap loads, and waits for one. @type {(text: string) => Promise<unknown>} */
+  tapped(text) {
+    this.say(text);
+    return new Promise((resolve) => document.addEventListener("click", resolve, { once: true, capture: true }));
   }
 
   // ---- what is shown ----------------------------------------------------------------------------------------------
@@ -350,11 +359,13 @@ export class Site {
     document.body.dataset.page = page;
     document.title = [...(this.pages.includes(page) ? [say(`page_${page}`)] : []), "Headscope"].join(" · ");
     this.frame.ask(this.text);
-    this.frame.form.hidden = page === "about";
+    // Without a sentence, only models are to choose from.
+    this.frame.form.hidden = page === "about" || (!this.runs && this.frame.model.hidden);
+    this.frame.form.classList.toggle("bare", !this.runs);
     this.frame.links(this.pages, page, (each) => this.address.link(each, this.shared), (each) => this.go(each, this.shared));
     this.player?.draw();
     const { lacks } = this.absent;
-    this.given.hidden = !this.query.target || page === "about" || Boolean(lacks);
+    this.given.hidden = !this.query.target || !this.runs || Boolean(lacks);
     this.missing.textContent = lacks;
     if (lacks) {
       this.view = null;
@@ -380,30 +391,18 @@ export class Site {
   async write() {
     const { translation } = this.frame;
     // The picture of the model has the translation itself.
-    const named = ["model", "about"].includes(this.page);
+    const named = this.page === "model" || !this.runs;
     translation.classList.toggle("unseen", named);
     if (named) translation.textContent = say(`page_${this.page}`);
+    if (!this.runs) this.warnings.replaceChildren();
     const { text } = this;
-    const whole = await this.shown();
+    const whole = this.runs && (await this.shown());
     if (!whole) return;
     // What was written of a given translation, or of none, says nothing of its source.
     const { unseen } = whole.translation ?? (await this.translation({})) ?? { unseen: [] };
-    if (text === this.text) this.warnings.replaceChildren(...this.doubts(unseen).map((doubt) => element("li", "", {}, doubt)));
+    if (text === this.text) this.warnings.replaceChildren(...doubtsOf(this.text, this.card.reads, unseen).map((doubt) => element("li", "", {}, doubt)));
     tell("tokens", { source: whole.source.tokens.map(tokenText), target: whole.predictions.tokens.map(tokenText) });
     if (!named) this.frame.write(whole.text || say("nothing"));
-  }
-
-  /** What there is to say against the present sentence, as the app does (viz/shell/answer.py).
-   * @type {(unseen: string[]) => string[]} */
-  doubts(unseen) {
-    const { reads } = this.card;
-    if (this.page === "about" || !isKnown(reads)) return [];
-    const { says, text } = unsuited(this.text, reads);
-    const letters = unseen.filter((each) => text.includes(each)).slice(0, MOST_UNSEEN);
-    // Each kept to itself, or letters that run to the left would change places.
-    if (letters.length) says.push(["reads_bytes", { letters: letters.map((each) => `\u2068${visibleCharacter(each)}\u2069`).join(" ") }]);
-    if (isForeign(text, reads)) says.push(["reads_one_language", { language: languageName(reads) }]);
-    return says.map(([key, values]) => say(key, values));
   }
 
   /** Takes away what is shown of another sentence. */

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -13,7 +14,10 @@ from viz.registry.pages import VIEWS
 from viz.site.model import Packed, written
 from viz.site.page import DESCRIPTION, HERE, ICON, PARTS, old_script, page_css, shell
 
-PAGES = ("model", "heads", "effects", "compare", "decoding", "masks", "positions", "about")
+PAGES = (
+    *("model", "heads", "corpus", "effects", "compare", "decoding", "masks", "positions"),
+    "about",
+)
 """The pages in the order of their links; the first one's path is empty."""
 
 POLICY = {
@@ -48,7 +52,10 @@ def site_files(models: Iterable[Packed]) -> Iterator[tuple[str, bytes]]:
     known: list[str] = []
     for model in models:
         folder = f"model/{model.name}"
-        contents = {"weights": model.weights, "tokenizer": model.tokenizer}
+        own = {"weights": model.weights, "tokenizer": model.tokenizer}
+        # Hosts compress no files that they do not know.
+        survey = {name: zlib.compress(each, 9) for name, each in model.survey.items()}
+        contents = own | survey
         files = {
             name: [
                 (_named(f"{folder}/{name}.bin", content[first : first + PART]), first)
@@ -57,7 +64,11 @@ def site_files(models: Iterable[Packed]) -> Iterator[tuple[str, bytes]]:
             for name, content in contents.items()
         }
         paths = {name: [path for path, _ in parts] for name, parts in files.items()}
-        card = written({**model.card, "files": paths}).encode()
+        listing = {
+            "files": {name: paths[name] for name in own},
+            "survey": {name: paths[name] for name in survey},
+        }
+        card = written({**model.card, **listing}).encode()
         path = _named(f"{folder}/card.json", card)
         yield path, card
         for name, parts in files.items():

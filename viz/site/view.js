@@ -21,6 +21,8 @@ export class SitePage {
   static honours = {};
   /** @type {string[]} */
   static beside = [];
+  // Whether it asks the engine, which the page otherwise does not load.
+  static runs = true;
 
   /** @type {Set<string>} */
   misfits = new Set();

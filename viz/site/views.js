@@ -471,6 +471,8 @@ export class PositionsPage extends SitePage {
 }
 
 export class AboutPage extends SitePage {
+  static runs = false;
+
   /** @param {Site} talk */
   constructor(talk) {
     super(talk, "");
@@ -478,5 +480,4 @@ export class AboutPage extends SitePage {
     this.root.append(paragraph("about_what"), paragraph("about_private"), paragraph("about_app"), element("p", "", {}, talk.card.about));
     this.root.classList.add("about");
   }
-
 }

@@ -121,6 +121,12 @@ def test_sentences_are_found_by_words_and_by_what_a_head_does(index: SentenceInd
         index.found("", (Site(AttentionKind.ENCODER, 9), 0), "previous")
 
 
+def test_words_are_found_as_they_are_written() -> None:
+    index = SentenceIndex(("Die Straße ist lang.", "Er heißt Tom."), {})
+    assert [number for number, _ in index.found("straße")] == [0]
+    assert [number for number, _ in index.found("HEIß*")] == [1]
+
+
 def test_sentences_worth_reading_come_first_and_of_each_beginning_one() -> None:
     sources = (
         "Tom left.",

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from model.checkpoints.shipped import CHECKPOINTS
 from model.explain.facts import facts_of, head_facts
 from model.explain.head_numbers import written
 from model.explain.measures import MEASURES, Measure
@@ -47,6 +48,7 @@ from viz.heads.several_heads import JointHeads
 from viz.model_page.arcs import arcs_of
 from viz.model_page.payload import Figure
 from viz.model_page.payload import pack as pack_figure
+from viz.site.corpus import survey_files
 from viz.site.followed import followed
 
 VIZ = Path(__file__).parents[3] / "viz"
@@ -130,6 +132,11 @@ def on_stage() -> str:
     model = load("toy-reverse", device="cpu")
     head = Head.of("cross.0.1")
     return encoded(followed(model, "a b", off=[head], head=head, effects=True))
+
+
+def a_survey() -> dict[str, str]:
+    files = survey_files(CHECKPOINTS / "en-de-childhood")
+    return {name: encoded(content) for name, content in files.items()}
 
 
 def an_act() -> str:
@@ -374,6 +381,10 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         "figure": a_figure(),
         "followed": on_stage(),
         "act": an_act(),
+        "survey": {
+            name: encoded(each)
+            for name, each in survey_files(CHECKPOINTS / "en-de-childhood").items()
+        },
         "bundles": {str(path.relative_to(VIZ)): joined(path) for path in components()},
     }
     file = tmp_path_factory.mktemp("javascript") / "fixtures.json"

@@ -22,6 +22,7 @@ const ENVELOPES = {
   followed: fixtures.followed,
   act: fixtures.act,
   ...fixtures.answers,
+  ...fixtures.survey,
 };
 const ID_END = 20;
 

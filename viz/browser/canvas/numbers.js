@@ -25,7 +25,10 @@ function inPrint(text) {
 
 /** A number as it is with so many digits after the point. @type {(value: number, digits: number) => number} */
 export function toDigits(value, digits) {
-  return Number(value.toFixed(digits)) || 0;
+  const text = value.toFixed(digits);
+  // Of two that are equally near, `toFixed` takes the larger one, and Python the even one.
+  const isOddTie = /[13579]$/.test(text) && /50{20}$/.test(value.toFixed(digits + 21));
+  return (isOddTie ? toDigits(Number(text) - Math.sign(value) * 10 ** -digits, digits) : Number(text)) || 0;
 }
 
 /**
@@ -52,7 +55,7 @@ export function precise(value, digits) {
 export function percent(share, digits = 0) {
   /** @type {Intl.NumberFormatOptions} */
   const options = { style: "percent", minimumFractionDigits: digits, maximumFractionDigits: digits };
-  return inPrint(formatOf(pageLanguage(), options).format(Number((100 * share).toFixed(digits)) / 100 || 0));
+  return inPrint(formatOf(pageLanguage(), options).format(toDigits(100 * share, digits) / 100));
 }
 
 /** Millions in words, from what English says: "11.5 million", "11,5 Millionen", "1150 万".

@@ -110,5 +110,7 @@ function patternsOf(texts) {
     const body = spelled.map((literal, place) => literal + (place < names.length ? (names[place] === "n" ? "([\\d,]+)" : "(.+?)") : ""));
     return [{ english, names, longest, pattern: new RegExp(`^${body.join("")}$`, "s") }];
   });
-  return made.sort((one, other) => other.english.length - one.english.length);
+  // What joins two parts comes last, as the catalogue has it: the weakest joint is where a text is taken apart first.
+  const isJoint = (/** @type {Pattern} */ { english }) => Number(/^\{first\}.{2,4}\{rest\}$/.test(english));
+  return made.sort((one, other) => isJoint(one) - isJoint(other) || (isJoint(one) ? 0 : other.english.length - one.english.length));
 }

@@ -1,0 +1,22 @@
+// What there is to say against a sentence, as the app does (viz/shell/answer.py).
+
+import { visibleCharacter } from "../browser/live/labels.js";
+import { isForeign, isKnown } from "../browser/live/language.js";
+import { unsuited } from "../browser/live/suited.js";
+import { languageName } from "./frame.js";
+import { say } from "./words.js";
+
+// Characters that the model never saw, of which each is named.
+const MOST_UNSEEN = 12;
+
+/** The doubts about a text for a model that reads a language, with its characters that the model never saw.
+ * @type {(given: string, reads: string, unseen: string[]) => string[]} */
+export function doubtsOf(given, reads, unseen) {
+  if (!isKnown(reads)) return [];
+  const { says, text } = unsuited(given, reads);
+  const letters = unseen.filter((each) => text.includes(each)).slice(0, MOST_UNSEEN);
+  // Each kept to itself, or letters that run to the left would change places.
+  if (letters.length) says.push(["reads_bytes", { letters: letters.map((each) => `\u2068${visibleCharacter(each)}\u2069`).join(" ") }]);
+  if (isForeign(text, reads)) says.push(["reads_one_language", { language: languageName(reads) }]);
+  return says.map(([key, values]) => say(key, values));
+}
