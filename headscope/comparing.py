@@ -49,7 +49,7 @@ def compare(
     Raises:
         TypeError: if a model is compared with a trace, or texts are given with traces.
         TextError: if the search has a prefix, a model cannot read a text, or there is none.
-        TraceError: if both share no kind of attention.
+        TraceError: if both share no kind of attention, or no token.
         SurveyError: as `effects`.
     """
     given = "Compare two translators on texts, or two traces without texts."
@@ -84,6 +84,8 @@ def compare(
         raise TraceError("These two share no kind of attention; compare others.")
     note = " ".join(filter(None, [note_on_models(known), "" if is_same else PAIRED]))
     numbers = np.stack([*values.values()], axis=-1)
+    if np.isnan(numbers).all():
+        raise TraceError("These two share no token of these texts at one place; compare others.")
     return HeadAverages.over(
         "moved",
         texts or (),

@@ -1,6 +1,7 @@
 """The options of commands over many texts, and their tables."""
 
 import argparse
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -83,9 +84,14 @@ def write(arguments: Asked, found: HeadAverages) -> None:
         write_whole(arguments.out, frame(found).to_csv(index=False, lineterminator="\n").encode())
         return
     for site, number, mean in found.ranked():
+        # A head without a partner, or without a token that both share.
+        if math.isnan(mean):
+            continue
         head = Head(site, number)
         partner = f"\t{found.partners[head]}" if head in found.partners else ""
         low, high = (ends[site][number] for ends in (found.low, found.high))
-        print(f"{head}{partner}\t{mean:.4g}\t{low:.4g} to {high:.4g}")
+        # One text has no interval.
+        ends = "" if math.isnan(low) else f"\t{low:.4g} to {high:.4g}"
+        print(f"{head}{partner}\t{mean:.4g}{ends}")
     if found.note:
         print(found.note, file=sys.stderr)

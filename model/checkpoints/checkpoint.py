@@ -264,6 +264,8 @@ def read_config(directory: Path) -> TransformerConfig:
 
     Raises CheckpointError if it is missing, damaged or of another class.
     """
+    if not directory.is_dir():
+        raise CheckpointError(no_folder(directory))
     if is_importable(directory):
         return imported_config(directory)
     require_importable(directory)
@@ -276,8 +278,6 @@ def read_config(directory: Path) -> TransformerConfig:
 def _load(
     directory: Path, make: Callable[[TransformerConfig], _Model], snapshot: int | None
 ) -> tuple[_Model, Tokenizer, dict[str, Any]]:
-    if not directory.is_dir():
-        raise CheckpointError(no_folder(directory))
     config = read_config(directory)
     try:
         tokenizer = _read_vocabulary(directory, config)

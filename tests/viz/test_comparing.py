@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from headscope.__main__ import main
 from headscope.comparing import PAIRED, compare
 from model.paper.search import Search
 from model.trace.attention_map import TraceError
@@ -86,3 +87,14 @@ def test_a_folder_of_any_name_is_kept(translator: Translator, tmp_path: Path) ->
     one = compare(translator, translator, TEXTS, keep=tmp_path / "kept")
     assert [*(tmp_path / "kept").glob("compare-*.json")]
     assert compare(translator, translator, TEXTS, keep=tmp_path / "kept").ranked() == one.ranked()
+
+
+def test_heads_without_a_shared_token_are_not_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "one.txt"
+    file.write_text("The cat sat.\n", encoding="utf-8")
+    assert main(["compare", "en-de", "toy-dates-rotary", "--input", str(file)]) == 0
+    printed = capsys.readouterr().out
+    assert "cross.0." in printed
+    assert "nan" not in printed

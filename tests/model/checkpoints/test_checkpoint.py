@@ -14,6 +14,7 @@ from safetensors.torch import save
 import model.checkpoints.checkpoint as checkpoint_module
 from model.checkpoints.checkpoint import (
     load_checkpoint,
+    read_config,
     save_checkpoint,
     save_snapshots,
     snapshot_file,
@@ -473,3 +474,8 @@ def test_snapshots_of_different_models_are_not_saved_together(learning):
         with pytest.raises(ValueError, match="same configuration"):
             save_snapshots(learning, models, loaded.tokenizer)
     assert snapshots(learning) == SNAPSHOTS
+
+
+def test_a_folder_that_is_not_there_is_told_from_a_damaged_one() -> None:
+    with pytest.raises(CheckpointError, match="no checkpoint folder nope.*comes with"):
+        read_config(Path("nope"))
