@@ -477,5 +477,5 @@ def test_snapshots_of_different_models_are_not_saved_together(learning):
 
 
 def test_a_folder_that_is_not_there_is_told_from_a_damaged_one() -> None:
-    with pytest.raises(CheckpointError, match="no checkpoint folder nope.*comes with"):
+    with pytest.raises(CheckpointError, match=r"no checkpoint folder nope.*comes with"):
         read_config(Path("nope"))
