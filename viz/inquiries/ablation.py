@@ -5,7 +5,6 @@ from functools import partial
 
 import numpy as np
 
-from model.explain.alignment_file import read_alignment
 from model.explain.alignment_table import Read
 from model.explain.attribution import METHODS
 from model.numbers import count_of, fixed, percent
@@ -230,17 +229,12 @@ def best_estimate(subject: Subject) -> Answer:
 
 
 def _has_gold(subject: Subject) -> bool:
-    question = subject.question
-    return (
-        subject.is_model
-        and subject.of_model.snapshot is None
-        and read_alignment(question.folder) is not None  # type: ignore[union-attr]
-    )
+    return subject.is_model and session.alignment(subject.of_model.checkpoint) is not None
 
 
 @inquiry("aligned", "Which head is closest to alignments made by hand?", _has_gold)
 def aligned(subject: Subject) -> Answer:
-    table = read_alignment(subject.of_model.folder)
+    table = session.alignment(subject.of_model.checkpoint)
     assert table is not None, "it is offered only where it was measured"
     heads = [read for read in table.rates if read.head is not None]
     best: Read = min(heads, key=lambda read: table.rates[read].error)

@@ -7,7 +7,6 @@ import pandas as pd
 import streamlit as st
 
 from model.checkpoints.shipped import CheckpointError
-from model.explain.alignment_file import read_alignment
 from model.explain.facts import facts_of
 from model.survey.corpus_survey import CorpusSurvey
 from model.survey.nearest import Nearest, nearest
@@ -115,7 +114,7 @@ def came(question: OfModel, survey: CorpusSurvey, place: Head) -> str | None:
 
 def aligned(question: OfModel, place: Head) -> str | None:
     """How well a head links words, where that was measured."""
-    table = read_alignment(question.folder)
+    table = session.alignment(question.checkpoint)
     return None if table is None else alignment_sentence(table, place)
 
 

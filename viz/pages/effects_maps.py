@@ -7,7 +7,6 @@ from typing import Any
 import streamlit as st
 
 from model.checkpoints.checkpoint import language_pair
-from model.explain.alignment_file import read_alignment
 from model.explain.attribution import METHODS
 from model.trace.attention_map import AttentionKind, Site
 from model.translate.sentences import TextError
@@ -207,8 +206,7 @@ def show_maps_on_stage(asked: Asked) -> None:
 
 def alignment_of(question: OfModel, *, numbered: bool = True) -> AlignmentMap | None:
     """How far the model's heads are from hand-made alignments; None where nothing is kept."""
-    # What is kept is of the model as it was trained to the end.
-    table = None if question.snapshot is not None else read_alignment(question.folder)
+    table = session.alignment(question.checkpoint)
     if table is None:
         return None
     return AlignmentMap(table, question.model_name, numbered)

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from model.explain.alignment_file import read_alignment
 from model.explain.reading import AS_RECORDED
 from viz.browser.asking import asks
 from viz.browser.kept import Kept, nothing
@@ -47,8 +46,7 @@ def _figure(question: Question, prepared: Prepared) -> Figure:
             prepared.trace,
             prepared.seen,
             prepared.facts,
-            # Of a snapshot, only the finished model's heads were held against alignments.
-            table=read_alignment(question.folder) if question.snapshot is None else None,
+            table=session.alignment(question.checkpoint),
             blocks=session.ask(question.read_blocks),
             labels=prepared.labels,
             pages=list(VIEWS),

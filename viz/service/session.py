@@ -17,6 +17,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from model.checkpoints.checkpoint import snapshots
 from model.checkpoints.folder_files import WEIGHTS
 from model.checkpoints.shipped import CheckpointError
+from model.explain.alignment_file import read_alignment
+from model.explain.alignment_table import AlignmentTable
 from model.explain.attributing import attribution_parts
 from model.explain.attribution import Attributions
 from model.explain.examples import Example, read_examples
@@ -206,6 +208,14 @@ def sentence_index(checkpoint: Path) -> SentenceIndex | None:
     return loaded.sentence_index(version_of(checkpoint))
 
 
+def alignment(checkpoint: Path) -> AlignmentTable | None:
+    """How far a model's heads are from alignments made by hand; None where that was not measured.
+
+    Of a snapshot it was not: what is kept is of the model as it was trained to the end.
+    """
+    return None if is_snapshot(checkpoint) else _alignment(version_of(checkpoint))
+
+
 def growth(checkpoint: Path) -> Growth | None:
     """The measures of a model's heads during its training; None where they were not recorded.
 
@@ -240,6 +250,11 @@ def _labels(version: ModelVersion) -> Mapping[Site, tuple[Label | None, ...]]:
 @functools.lru_cache(maxsize=4)
 def _head_rules(version: ModelVersion) -> HeadRules | None:
     return read_head_rules(version.folder)
+
+
+@functools.lru_cache(maxsize=16)
+def _alignment(version: ModelVersion) -> AlignmentTable | None:
+    return read_alignment(version.folder)
 
 
 @functools.lru_cache(maxsize=4)
