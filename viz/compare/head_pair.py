@@ -84,7 +84,7 @@ class HeadPair(OfPair):
     @property
     def head(self) -> Head:
         """The head of the first run."""
-        return self.chosen or self.pair.most_moved
+        return Head(*(self.chosen or self.pair.most_moved))
 
     @property
     def title(self) -> str:
