@@ -135,8 +135,9 @@ def test_words_are_typed_and_what_is_read_once_stays(browser: Browser, site: str
     said = words()["de"]["have_words"]["other"].format(n=0, all="20’000")
     expect(page.locator(".outcome")).to_contain_text(said.partition(" ")[0])
     expect(page.locator(".sentences a")).to_have_count(0)
-    kept = "caches.open('headscope-models').then((cache) => cache.keys()).then((all) => all.length)"
-    page.wait_for_function(f"{kept}.then((count) => count >= 4)")
+    kept = "caches.open('headscope-models').then((cache) => cache.keys())"
+    parts = "all.filter(({ url }) => url.includes('/sentences.')).length"
+    page.wait_for_function(f"{kept}.then((all) => {parts} === 2)")
     context.set_offline(True)
     opened(page, site, over="find", words="dog")
     expect(page.locator(".sentences a")).to_have_count(30)
