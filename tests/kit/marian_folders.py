@@ -29,13 +29,14 @@ SHAPE = {
 def pieces_of(texts: Sequence[str], kind: str = "unigram", **specials: int) -> bytes:
     """A SentencePiece model of some texts, as Marian's training makes them if no id is given."""
     written = io.BytesIO()
+    ids: dict[str, Any] = {**specials} or {"bos_id": -1, "unk_id": 1, "eos_id": 0}
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter([*texts, SPELLING]),
         model_writer=written,
         model_type=kind,
         vocab_size=120,
         hard_vocab_limit=False,
-        **specials or {"bos_id": -1, "unk_id": 1, "eos_id": 0},
+        **ids,
         minloglevel=2,
     )
     return written.getvalue()
