@@ -24,6 +24,8 @@ from viz.corpus.quantities import QUANTITIES, known, ranked, written
 from viz.site.corpus import SENTENCES, SURVEY, survey_files
 from viz.site.page import wording, words
 
+pytestmark = pytest.mark.slow
+
 QUERIES = 200
 
 OTHERS = {"rule_in", "in_encoder", "in_decoder"}
