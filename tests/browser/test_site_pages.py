@@ -90,6 +90,8 @@ def test_what_two_words_depend_on_is_said_by_head_and_as_a_sum(page: Page, site:
     page.get_by_role("button", name=words()["en"]["sum"]).click()
     total = page.locator(".terms li").last
     expect(total).to_contain_text(f"{terms.difference:+.2f}", timeout=SECONDS)
+    # What is said meanwhile moves the list.
+    expect(page.locator("#status")).to_have_text("", timeout=SECONDS)
     page.locator(".terms .link").first.click()
     page.wait_for_url("**/heads/*attention=*")
 
