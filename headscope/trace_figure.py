@@ -13,8 +13,8 @@ from headscope.commands.asked import Asked, given_by
 from headscope.commands.pictures import PICTURES
 from headscope.commands.request import Request
 from model.arguments import unknown
-from model.checkpoints.checkpoint import weights_digest
 from model.checkpoints.shipped import checkpoint_folder
+from model.checkpoints.weights_digest import weights_digest
 from model.trace.provenance import Provenance
 from model.trace.trace import Trace
 from model.translate.translator import Translator, load

@@ -11,8 +11,8 @@ from headscope.commands.outputs import add_output
 from headscope.commands.pictures import PICTURES
 from headscope.commands.request import Request
 from headscope.commands.translate import add_checkpoint, add_search_options
-from model.checkpoints.checkpoint import provenance_of
 from model.checkpoints.shipped import CheckpointError
+from model.checkpoints.weights_digest import provenance_of
 from model.explain.attribution import METHODS, AttributionError
 from model.files import write_whole
 from model.paper.search import DecodingError

@@ -91,7 +91,7 @@ def write(arguments: Asked, found: HeadAverages) -> None:
         partner = f"\t{found.partners[head]}" if head in found.partners else ""
         low, high = (ends[site][number] for ends in (found.low, found.high))
         # One text has no interval.
-        ends = "" if math.isnan(low) else f"\t{low:.4g} to {high:.4g}"
-        print(f"{head}{partner}\t{mean:.4g}{ends}")
+        interval = "" if math.isnan(low) else f"\t{low:.4g} to {high:.4g}"
+        print(f"{head}{partner}\t{mean:.4g}{interval}")
     if found.note:
         print(found.note, file=sys.stderr)

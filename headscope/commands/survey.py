@@ -13,8 +13,8 @@ from tqdm import tqdm
 from headscope.commands.asked import Asked, add_processes, require_one_place, whole
 from headscope.commands.outputs import add_output
 from headscope.commands.translate import DEFAULT_CHECKPOINT
-from model.checkpoints.checkpoint import weights_digest
 from model.checkpoints.shipped import CheckpointError, checkpoint_folder
+from model.checkpoints.weights_digest import weights_digest
 from model.explain.head_rules import HeadRules
 from model.explain.labels import Sample
 from model.explain.rules_file import HEAD_RULES, save_head_rules

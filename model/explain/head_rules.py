@@ -91,7 +91,7 @@ class HeadRules(Brief):
     """The rules of a model's heads.
 
     Attributes:
-        weights: a digest of the model's weights, as model.checkpoints.checkpoint.weights_digest.
+        weights: a digest of the model's weights, as model.checkpoints.weights_digest.
         data: the sentences' source.
         licence: of the sentences.
         fitted: how many sentences fitted the rules.

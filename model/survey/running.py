@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.checkpoints.checkpoint import weights_digest
+from model.checkpoints.weights_digest import weights_digest
 from model.explain.head_rules import HeadRules, findings_from_json
 from model.explain.labels import Sample
 from model.files import write_whole

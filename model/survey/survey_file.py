@@ -18,9 +18,9 @@ from zipfile import ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, BadZipFile, ZipFile, Zip
 
 import numpy as np
 
-from model.checkpoints.checkpoint import weights_digest
 from model.checkpoints.folder_files import own_file
 from model.checkpoints.shipped import CheckpointError, existing_folder
+from model.checkpoints.weights_digest import weights_digest
 from model.explain.labels import Sample, site_named
 from model.explain.labels_file import read_labels
 from model.files import unread, write_whole

@@ -19,10 +19,10 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from model.checkpoints.checkpoint import provenance_of
 from model.checkpoints.folder_files import CONFIG, WEIGHTS, own_file, read_json, weights_files
 from model.checkpoints.import_hf import PICKLE, is_importable, require_plain, says_model_type
 from model.checkpoints.shipped import CheckpointError
+from model.checkpoints.weights_digest import provenance_of
 from model.trace.text_result import FolderFacts, Purpose, sizes_of
 from model.translate.devices import resolve_device
 from model.translate.hf_model import ForeignModel, first_line

@@ -17,12 +17,12 @@ import torch
 from model.checkpoints.checkpoint import (
     is_single_stack,
     load_single_stack,
-    provenance_of,
     read_config,
 )
 from model.checkpoints.folder_files import CONFIG
 from model.checkpoints.import_hf import says_model_type
 from model.checkpoints.shipped import checkpoint_folder
+from model.checkpoints.weights_digest import provenance_of
 from model.paper.single_stack import DecoderOnly, SingleStack
 from model.paper.tokenizer import Tokenizer
 from model.record.recording import recording

@@ -8,8 +8,9 @@ import numpy as np
 import torch
 
 from model.arguments import checked, checked_methods
-from model.checkpoints.checkpoint import load_checkpoint, longest_trained, provenance_of
+from model.checkpoints.checkpoint import load_checkpoint, longest_trained
 from model.checkpoints.shipped import checkpoint_folder
+from model.checkpoints.weights_digest import provenance_of
 from model.paper.encoding import LengthError
 from model.paper.layers import EncoderLayer
 from model.paper.log_probs import unsayable

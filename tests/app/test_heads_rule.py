@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from model.checkpoints.checkpoint import weights_digest
+from model.checkpoints.weights_digest import weights_digest
 from model.explain.head_rules import HeadRules, RuleFinding
 from model.explain.rules_file import HEAD_RULES, save_head_rules
 from model.record.intervention import Intervention

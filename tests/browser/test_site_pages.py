@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -90,10 +91,12 @@ def test_what_two_words_depend_on_is_said_by_head_and_as_a_sum(page: Page, site:
     page.get_by_role("button", name=words()["en"]["sum"]).click()
     total = page.locator(".terms li").last
     expect(total).to_contain_text(f"{terms.difference:+.2f}", timeout=SECONDS)
-    # What is said meanwhile moves the list.
-    expect(page.locator("#status")).to_have_text("", timeout=SECONDS)
-    page.locator(".terms .link").first.click()
-    page.wait_for_url("**/heads/*attention=*")
+    head = page.locator(".terms .link").first
+    (place,) = re.findall(r"layer \d+, head \d+", head.text_content() or "")
+    head.click()
+    # The address leaves out what the page opens with.
+    page.wait_for_url("**/heads/**")
+    expect(page.locator(".heads-view h3.name")).to_contain_text(place, timeout=SECONDS)
 
 
 def test_two_sentences_models_and_searches_are_compared(page: Page, site: str) -> None:

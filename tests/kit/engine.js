@@ -5,7 +5,8 @@ import { basename, join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { createInterface } from "node:readline";
 
-import { RANDOM_ORDERS, closeWords, counterparts, dividedAct, neighbours, swappedAct } from "../../viz/browser/act/made.js";
+import constants from "../../viz/draw/constants.json" with { type: "json" };
+import { closeWords, counterparts, dividedAct, neighbours, swappedAct } from "../../viz/browser/act/made.js";
 import { opened } from "../../viz/browser/canvas/envelope.js";
 import { signed } from "../../viz/browser/canvas/numbers.js";
 import { Engine } from "../../viz/browser/engine/engine.js";
@@ -171,7 +172,7 @@ const TASKS = {
     const trace = await engine.trace(line);
     const [rival] = closeWords(trace);
     const { ids } = trace.predictions;
-    const deciding = await engine.deciding(line, { step: rival.place, ids, other: rival.id, orders: RANDOM_ORDERS });
+    const deciding = await engine.deciding(line, { step: rival.place, ids, other: rival.id, orders: constants.ACTS.RANDOM_ORDERS });
     const [one, two] = [await engine.translate(line), await engine.translate(other)];
     const crossed = await engine.swapped(line, { other, written: two.text, ids: two.predictions.ids, pairs: counterparts(one.source, two.source) });
     const shown = (name) => ({ key: name, title: titles[name], template: templateOf(template), stage: false });

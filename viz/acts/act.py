@@ -16,6 +16,7 @@ from model.trace.trace import Trace
 from viz.browser.envelope import seal, steps_of
 from viz.browser.files import joined
 from viz.draw import themes
+from viz.draw.constants import CONSTANTS
 from viz.draw.labels import visible
 from viz.draw.word_diff import word_diff
 from viz.model_page.view import ACTS
@@ -25,10 +26,10 @@ from viz.save.picture import Picture
 
 HTML = '<div class="headscope act" aria-busy="true"></div>'
 
-SECONDS = 10
+SECONDS: int = CONSTANTS["ACTS"]["SECONDS"]
 """For how long an act plays."""
 
-MOST_LETTERS = 90
+MOST_LETTERS: int = CONSTANTS["ACTS"]["MOST_LETTERS"]
 """Of a translation that is shown: a model that has learned nothing writes on and on."""
 
 Written = tuple[tuple[str, str], ...]

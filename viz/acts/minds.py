@@ -13,11 +13,12 @@ from model.trace.head import Head
 from model.trace.token_schemes import WORD_START
 from model.trace.trace import Trace
 from viz.acts.act import Act, Curve, Frame, Written
+from viz.draw.constants import CONSTANTS
 from viz.draw.style import count_of
 from viz.effects.contrasted import probability, quoted
 from viz.model_page.arcs import words_of
 
-RANDOM_ORDERS = 20
+RANDOM_ORDERS: int = CONSTANTS["ACTS"]["RANDOM_ORDERS"]
 """How many random orders of heads stand beside the strongest."""
 
 

@@ -13,11 +13,12 @@ import numpy as np
 from model.patching.results import CausalTrace, Patched
 from model.trace.provenance import Provenance
 from viz.acts.act import Act, Frame, States, changed, n_changed, plain
+from viz.draw.constants import CONSTANTS
 from viz.draw.labels import axis_texts
 from viz.draw.style import number_change, percent
 from viz.effects.contrasted import quoted
 
-MOST_TRIED = 4
+MOST_TRIED: int = CONSTANTS["ACTS"]["MOST_TRIED"]
 """Other sentences that are tried until one has another translation."""
 
 _WORD = re.compile(r"[^\W\d_]+")

@@ -15,6 +15,7 @@ from viz.acts.grow import grown
 from viz.acts.minds import RANDOM_ORDERS, close_words, divided, strongest_first
 from viz.acts.swap import MOST_TRIED, crossing, neighbours, swapped
 from viz.browser.act import act as act_view
+from viz.draw.constants import CONSTANTS
 from viz.model_page.view import ACTS, VIEW
 from viz.service import session
 from viz.service.jobs.contrasting import contrast_words, darken_heads, find_head_set
@@ -29,10 +30,10 @@ from viz.shell.widgets import hint
 
 KEYS = VIEW.keys
 
-MOST_PAIRS = 3
+MOST_PAIRS: int = CONSTANTS["ACTS"]["MOST_PAIRS"]
 """Pairs of words that are tried until heads decide between two."""
 
-MOST_TOKENS = 60
+MOST_TOKENS: int = CONSTANTS["ACTS"]["MOST_TOKENS"]
 """Tokens of a sentence, at most: with more, an act would take minutes to be made."""
 
 

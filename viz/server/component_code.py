@@ -10,7 +10,7 @@ from streamlit.url_util import make_url_path
 
 from viz.browser import notes_page
 from viz.browser.files import ADDRESS, LARGE, code
-from viz.server.static_files import FRESH, KEPT, answer, takes_all, unpacked
+from viz.server.static_files import FRESH, KEPT, answer, fitting
 
 SCRIPT, PAGE = "text/javascript", "text/html"
 
@@ -36,8 +36,7 @@ class ComponentCode:
             await self.app(scope, receive, send)
             return
         if path in self.files and scope["method"] in ("GET", "HEAD"):
-            found = self.files[path]
-            await (found if takes_all(scope) else unpacked(found))(scope, receive, send)
+            await fitting(scope, self.files[path])(scope, receive, send)
         else:
             nothing = PlainTextResponse("Not found", 404, headers={"Cache-Control": "no-store"})
             await nothing(scope, receive, send)

@@ -17,7 +17,7 @@ from streamlit.url_util import make_url_path
 from model.checkpoints.shipped import CheckpointError
 from model.translate.sentences import TextError
 from viz.server.guesses import of_question
-from viz.server.static_files import FRESH, answer, takes_all, unpacked
+from viz.server.static_files import FRESH, answer, fitting
 from viz.service.model_menu import checkpoints
 from viz.shell import speaker_view
 from viz.shell.share import SITE
@@ -67,7 +67,7 @@ class Hall:
             name += "index.html"
         if name not in files or scope["method"] not in ("GET", "HEAD"):
             return PlainTextResponse("Not found", 404, headers={"Cache-Control": "no-store"})
-        return files[name] if takes_all(scope) else unpacked(files[name])
+        return fitting(scope, files[name])
 
     async def _made(self) -> Mapping[str, Response]:
         async with self.making:

@@ -70,8 +70,10 @@ def answer(whole: bytes, kind: str | None) -> Response:
     return Response(small if is_smaller else whole, headers=headers, media_type=kind)
 
 
-def unpacked(sent: Response) -> Response:
-    """The same file, as it is, for a browser that does not take it compressed."""
+def fitting(scope: Scope, sent: Response) -> Response:
+    """A file of `answer`, or the same as it is for a browser that does not take it compressed."""
+    if takes_all(scope):
+        return sent
     headers = {name: sent.headers[name] for name in ("Cache-Control", "Vary")}
     is_packed = "Content-Encoding" in sent.headers
     whole = gzip.decompress(sent.body) if is_packed else sent.body

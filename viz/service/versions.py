@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from model.checkpoints.checkpoint import SNAPSHOTS, provenance_of, snapshot_file, snapshots
+from model.checkpoints.checkpoint import SNAPSHOTS, snapshot_file, snapshots
+from model.checkpoints.weights_digest import provenance_of
 from model.trace.provenance import Provenance
 
 

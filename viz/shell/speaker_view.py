@@ -183,8 +183,10 @@ def _told(
         text = json.dumps(view | {"query": None}).encode()
     mark = hashlib.blake2b(text, digest_size=8).hexdigest()
     marked = json.loads(text) | {"mark": mark}
-    answers = base64.b64encode(zlib.compress(found)).decode()
-    whole = gzip.compress(json.dumps(marked | {"answers": answers}).encode(), mtime=0)
+    whole = b""
+    if found:
+        answers = base64.b64encode(zlib.compress(found)).decode()
+        whole = gzip.compress(json.dumps(marked | {"answers": answers}).encode(), mtime=0)
     return Speaker(json.dumps(marked).encode(), mark, session_id, name, whole, found, job)
 
 

@@ -1,7 +1,7 @@
 // Acts of ten seconds on the page of the model: the heads between two words, and a state that crosses over (viz/pages/model_acts.py).
 
 import constants from "../draw/constants.json" with { type: "json" };
-import { ACT_TOKENS, MOST_TRIED, RANDOM_ORDERS, changedWords, closeWords, counterparts, dividedAct, dividedCaption, neighbours, swappedAct, swappedCaption } from "../browser/act/made.js";
+import { changedWords, closeWords, counterparts, dividedAct, dividedCaption, neighbours, swappedAct, swappedCaption } from "../browser/act/made.js";
 import { element } from "../browser/canvas/dom.js";
 import { Part } from "./parts.js";
 import { say } from "./words.js";
@@ -10,14 +10,17 @@ import { say } from "./words.js";
 /** @import { ModelPage } from "./figure_pages.js" */
 /** @typedef {{ payload: Bytes, caption: string } | null} Made */
 
-/** @type {Record<string, () => string>} */
-export const TITLES = { minds: () => say("act_minds"), swap: () => say("act_swap") };
-// Pairs of words that are tried until heads decide between two.
-const MOST_RIVALS = 3;
+/** By its name in an address: an act's title, what makes it, and what is said where there is none.
+ * @type {Record<string, { title(): string, none(): string, make(act: ActOf): Promise<Made | undefined> }>} */
+export const ACTS = {
+  minds: { title: () => say("act_minds"), none: () => say("no_minds"), make: (act) => act.minds() },
+  swap: { title: () => say("act_swap"), none: () => say("no_swap"), make: (act) => act.swap() },
+};
+const ACT_LIMITS = constants.ACTS;
 
-/** The acts by their names in an address, with their titles. */
+/** The acts by their names, with their titles. */
 export function actTitles() {
-  return Object.entries(TITLES).map(([name, title]) => /** @type {[string, string]} */ ([name, title()]));
+  return Object.entries(ACTS).map(([name, { title }]) => /** @type {[string, string]} */ ([name, title()]));
 }
 
 /** An act instead of the model, with buttons for the other one and for the way back. */
@@ -41,10 +44,10 @@ export class ActOf {
     page.control(this.ways, ...ways);
     this.hint.textContent = this.caption.textContent = "";
     this.part.host.hidden = true;
-    const made = await (name === "minds" ? this.minds() : this.swap());
+    const made = await ACTS[name].make(this);
     if (!isCurrent() || typeof made === "undefined") return;
     this.part.host.hidden = !made;
-    if (!made) this.hint.textContent = name === "minds" ? say("no_minds") : say("no_swap");
+    if (!made) this.hint.textContent = ACTS[name].none();
     else {
       this.caption.textContent = made.caption;
       await this.part.update(made.payload);
@@ -54,7 +57,7 @@ export class ActOf {
   /** @param {string} name */
   shown(name) {
     const { page, talk } = this;
-    return { key: `${name} ${page.key}`, title: TITLES[name](), template: page.template, stage: talk.isStaged };
+    return { key: `${name} ${page.key}`, title: ACTS[name].title(), template: page.template, stage: talk.isStaged };
   }
 
   /** The act; null if there is none of this sentence, nothing if it was given up. @returns {Promise<Made | undefined>} */
@@ -63,10 +66,10 @@ export class ActOf {
     const trace = await talk.trace();
     if (!trace) return undefined;
     const { source, predictions } = trace;
-    if (Math.max(source.ids.length, predictions.ids.length) > ACT_TOKENS) return null;
-    for (const rival of closeWords(trace).slice(0, MOST_RIVALS)) {
+    if (Math.max(source.ids.length, predictions.ids.length) > ACT_LIMITS.MOST_TOKENS) return null;
+    for (const rival of closeWords(trace).slice(0, ACT_LIMITS.MOST_PAIRS)) {
       /** @type {Deciding | null} */
-      const found = await talk.asked("deciding", { step: rival.place, ids: predictions.ids, other: rival.id, orders: RANDOM_ORDERS });
+      const found = await talk.asked("deciding", { step: rival.place, ids: predictions.ids, other: rival.id, orders: ACT_LIMITS.RANDOM_ORDERS });
       if (!found) return undefined;
       if (found.decides && found.heads.length) return { payload: dividedAct(trace, rival, found, this.shown("minds")), caption: dividedCaption(rival) };
     }
@@ -77,7 +80,7 @@ export class ActOf {
   async swap() {
     const { talk } = this;
     const own = talk.text;
-    const beside = neighbours(own, talk.card.reads).slice(0, MOST_TRIED).map((each) => [own, each]);
+    const beside = neighbours(own, talk.card.reads).slice(0, ACT_LIMITS.MOST_TRIED).map((each) => [own, each]);
     /** @type {Made} */
     let made = null;
     for (const pairs of [beside, [this.usual()]]) {
@@ -87,7 +90,7 @@ export class ActOf {
         if (!runs[0] || !runs[1]) return undefined;
         const [one, other] = /** @type {EngineTranslation[]} */ (runs);
         const count = changedWords(one.text, other.text);
-        if (count && one.source.ids.length <= ACT_TOKENS) tried.push({ own: one, other, count });
+        if (count && one.source.ids.length <= ACT_LIMITS.MOST_TOKENS) tried.push({ own: one, other, count });
       }
       tried.sort((one, other) => other.count - one.count);
       for (const run of tried) {

@@ -4,7 +4,7 @@ import { ALL_ON_EVENT } from "../browser/canvas/shared.js";
 import { packedFigure } from "../browser/live/figure.js";
 import { sealed } from "../browser/live/sealed.js";
 import { READINGS } from "../browser/model_view/how.js";
-import { ActOf, TITLES, actTitles } from "./acts.js";
+import { ACTS, ActOf, actTitles } from "./acts.js";
 import { engineFor } from "./asking.js";
 import { SitePage, showing } from "./view.js";
 import { say } from "./words.js";
@@ -55,7 +55,7 @@ class FigurePage extends SitePage {
 }
 
 export class ModelPage extends FigurePage {
-  static honours = { ...showing("moment", "play", "place", "walk", "kiosk"), act: (/** @type {string} */ act) => act in TITLES };
+  static honours = { ...showing("moment", "play", "place", "walk", "kiosk"), act: (/** @type {string} */ act) => act in ACTS };
 
   /** @param {Site} talk */
   constructor(talk) {

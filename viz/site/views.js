@@ -60,6 +60,11 @@ export class EffectsPage extends SitePage {
     return ESTIMATES.includes(method) ? method : ESTIMATES[0];
   }
 
+  /** Whether attention is shown beside the truth. */
+  get isMaps() {
+    return this.query.show === "maps";
+  }
+
   /** What is shown as bars; "" for maps. */
   get bars() {
     const { show = "" } = this.query;
@@ -68,13 +73,12 @@ export class EffectsPage extends SitePage {
 
   async draw() {
     const isCurrent = this.begin();
-    const { talk, off, bars } = this;
+    const { talk, off, bars, isMaps } = this;
     const trace = await talk.shown();
     if (!trace || !isCurrent()) return;
     const tokens = trace.predictions.tokens.map(tokenText);
     const { instead = "" } = this.query;
     const asked = this.number("token", 0, 0, tokens.length);
-    const isMaps = this.query.show === "maps";
     const isPair = !isMaps && Boolean(bars || instead);
     const token = isPair && !asked ? leastCertain(trace) + 1 : asked;
     const pair = isPair ? await pairIn(talk, trace, token - 1, instead) : null;
@@ -176,8 +180,7 @@ export class EffectsPage extends SitePage {
 
   /** @type {(tokens: string[], token: number, pair: import("./contrast.js").Pair | null, off: (HeadEdit & { head: number })[]) => void} */
   menus(tokens, token, pair, off) {
-    const { talk, bars } = this;
-    const isMaps = this.query.show === "maps";
+    const { talk, bars, isMaps } = this;
     const numbered = tokens.map((text, place) => /** @type {[string, string]} */ ([String(place + 1), `${place + 1} · ${text}`]));
     /** @type {[string, string][]} */
     const options = [...(bars ? [] : [/** @type {[string, string]} */ (["0", say("whole_translation")])]), ...numbered];

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from model.checkpoints.checkpoint import weights_digest
 from model.checkpoints.shipped import CheckpointError
+from model.checkpoints.weights_digest import weights_digest
 from model.explain.head_rules import HeadRules, RuleFinding
 from model.explain.labels_file import read_labels
 from model.explain.rules_file import HEAD_RULES, read_head_rules, save_head_rules

@@ -16,8 +16,9 @@ import pytest
 
 from headscope.commands import survey as command
 from headscope.commands.asked import Asked
-from model.checkpoints.checkpoint import LABELS, snapshot_file, weights_digest
+from model.checkpoints.checkpoint import LABELS, snapshot_file
 from model.checkpoints.folder_files import WEIGHTS
+from model.checkpoints.weights_digest import weights_digest
 from model.explain.head_rules import RuleFinding
 from model.explain.labels import Sample, labels_by_rules
 from model.explain.rules_file import read_head_rules

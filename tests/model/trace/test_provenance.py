@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import headscope as hs
-from model.checkpoints import checkpoint
-from model.checkpoints.checkpoint import WEIGHTS, weights_digest
+from model.checkpoints import weights_digest as digests
+from model.checkpoints.checkpoint import WEIGHTS
+from model.checkpoints.weights_digest import weights_digest
 from model.trace.provenance import UNKNOWN, Provenance, exactly, note_on_models
 from model.trace.trace import Trace
 from model.translate.translator import Translator, load
@@ -78,8 +79,8 @@ def test_weights_are_hashed_when_the_hash_is_asked_for_and_only_if_they_are_the_
 ) -> None:
     write_tiny_snapshots(tmp_path)
     hashed: list[object] = []
-    digest = checkpoint._digest
-    monkeypatch.setattr(checkpoint, "_digest", lambda files: hashed.append(files) or digest(files))
+    digest = digests._digest
+    monkeypatch.setattr(digests, "_digest", lambda files: hashed.append(files) or digest(files))
     translator = load(tmp_path)
     found = hs.effects(translator, translator.trace(TEXT))
     assert not hashed

@@ -1,5 +1,6 @@
 // Acts as their component takes them: the envelope that viz/acts/act.py packs, of what the engine finds.
 
+import constants from "../../draw/constants.json" with { type: "json" };
 import swaps from "../../acts/swaps.json" with { type: "json" };
 import { signed, percent } from "../canvas/numbers.js";
 import { countOf, tr } from "../canvas/wording.js";
@@ -15,10 +16,8 @@ import { sealed } from "../live/sealed.js";
 /** @typedef {[text: string, mark: string][]} Written */
 /** @typedef {{ key: string, title: string, template: FigureTemplate, stage: boolean }} Shown */
 
-export const RANDOM_ORDERS = 20;
-// Sentences of a word's difference that are tried, and tokens of a sentence.
-export const [MOST_TRIED, ACT_TOKENS] = [4, 60];
-const [SECONDS, ACT_LETTERS, LIKELIEST, CERTAIN] = [10, 90, 5, 0.0005];
+const OF_ACTS = constants.ACTS;
+const [LIKELIEST, CERTAIN] = [5, 0.0005];
 const ACT_KINDS = ["encoder", "cross", "decoder"];
 
 // ---- the model's two minds ----------------------------------------------------------------------------------------
@@ -48,11 +47,11 @@ function isWord(token) {
 export function dividedAct(trace, rival, { heads, logProbs, leads }, shown) {
   const [word, other] = [rival.word, rival.other].map(quoted);
   const size = heads.length + 1;
-  const ends = Array.from({ length: RANDOM_ORDERS }, (_, order) => leads[(order + 2) * size - 1]);
+  const ends = Array.from({ length: OF_ACTS.RANDOM_ORDERS }, (_, order) => leads[(order + 2) * size - 1]);
   const drawn = ACT_KINDS.filter((kind) => trace.maps.some((map) => map.kind === kind));
   const frames = logProbs.map(([one, two], n) => {
     const shares = { word, other, share: probability(one), rest: probability(two) };
-    const lasts = n === heads.length && { n, other, some: ends.filter((lead) => lead <= 0).length || tr("none"), all: RANDOM_ORDERS };
+    const lasts = n === heads.length && { n, other, some: ends.filter((lead) => lead <= 0).length || tr("none"), all: OF_ACTS.RANDOM_ORDERS };
     const said = n
       ? tr("Without {heads}, {word} has a probability of {share}, {other} of {rest}.", { heads: countOf(n, "head"), ...shares })
       : tr("With every head, {word} has a probability of {share}, {other} of {rest}.", shares);
@@ -66,7 +65,7 @@ export function dividedAct(trace, rival, { heads, logProbs, leads }, shown) {
     };
   });
   const curve = {
-    ...{ up: tr("Lead (nats)"), above: tr("{word} is likelier", { word }), below: tr("{word} is likelier", { word: other }), count: RANDOM_ORDERS },
+    ...{ up: tr("Lead (nats)"), above: tr("{word} is likelier", { word }), below: tr("{word} is likelier", { word: other }), count: OF_ACTS.RANDOM_ORDERS },
     ...{ names: [tr("strongest first"), tr("at random")], values: leads.slice(0, size), others: leads.slice(size) },
   };
   return packed({ read: trace.sourceText, kinds: drawn.map((kind) => kindOf(kind, trace, shown.template)), frames, curve }, shown);
@@ -75,7 +74,7 @@ export function dividedAct(trace, rival, { heads, logProbs, leads }, shown) {
 /** The caption of that act. @type {(rival: Rival) => string} */
 export function dividedCaption({ word, other }) {
   return tr("Every square is a head; a crossed one gives nothing. Below, how far {word} is ahead of {other} while heads go, strongest first, and in {n} random orders.", {
-    ...{ word: quoted(word), other: quoted(other), n: RANDOM_ORDERS },
+    ...{ word: quoted(word), other: quoted(other), n: OF_ACTS.RANDOM_ORDERS },
   });
 }
 
@@ -185,7 +184,7 @@ function visible(text) {
 function packed({ read, frames, kinds = [], curve = null, states = null }, { key, title, template, stage }) {
   const shown = frames.map((frame) => ({ ...frame, said: visible(frame.said), written: shortened(frame.written) }));
   return sealed({
-    ...{ payload: "act", key, title, stage, plays: true, seconds: SECONDS, themes: template.themes, read: visible(read) },
+    ...{ payload: "act", key, title, stage, plays: true, seconds: OF_ACTS.SECONDS, themes: template.themes, read: visible(read) },
     ...{ alt: `${title}. ${frames.map(({ name, said }) => `${name}: ${said}`).join(" ")}`, kinds, frames: shown, curve, states },
   });
 }
@@ -194,7 +193,7 @@ function packed({ read, frames, kinds = [], curve = null, states = null }, { key
 function shortened(written) {
   /** @type {Written} */
   const pieces = [];
-  let room = ACT_LETTERS;
+  let room = OF_ACTS.MOST_LETTERS;
   for (const [text, mark] of written) {
     const shown = visible(text);
     if ([...shown].length > room) return [...pieces, [`${[...shown].slice(0, room).join("")}…`, mark]];

@@ -1,6 +1,6 @@
 // One hidden state of another sentence's encoder in the run of a sentence (model/patching/causal_trace.py).
 
-import { logProbability } from "./decoding.js";
+import { logProbsOf } from "./decoding.js";
 
 /** @import { Transformer } from "./transformer.js" */
 /** Hidden states after a stage, of which row `to` becomes row `from` of the others. @typedef {{ stage: number, to: number, from: number }} Crossed */
@@ -33,11 +33,7 @@ export class Crossings {
 
   /** @type {(memory: Numbers) => Numbers} */
   logProbs(memory) {
-    const found = new Float32Array(this.labels.length);
-    this.model.output.eachSoftmax(this.model.decode(this.read, memory, {}), (step, logits, largest, log) => {
-      found[step] = logProbability(logits[this.labels[step]], largest, log);
-    });
-    return found;
+    return logProbsOf(this.model, this.model.decode(this.read, memory, {}), this.labels);
   }
 
   /** The probability of the telling label. @param {Numbers} logProbs */

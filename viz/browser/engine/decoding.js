@@ -21,6 +21,24 @@ export function logProbability(logit, largest, log) {
   return Math.fround(Math.fround(logit - largest) - Math.fround(log));
 }
 
+/** The log-probability of each label after the decoder's row of the same number.
+ * @type {(model: Transformer, hidden: Numbers, labels: number[]) => Numbers} */
+export function logProbsOf({ output }, hidden, labels) {
+  const all = new Float32Array(labels.length);
+  output.eachSoftmax(hidden, (token, logits, largest, log) => {
+    all[token] = logProbability(logits[labels[token]], largest, log);
+  });
+  return all;
+}
+
+/** How far one token is ahead of another after the decoder's last row, in logits.
+ * @type {(model: Transformer, hidden: Numbers, pair: [number, number]) => number} */
+export function leadOf({ config, output }, hidden, pair) {
+  const last = hidden.subarray(hidden.length - config.d_model);
+  const [one, other] = pair.map((id) => output.row(id).reduce((sum, weight, place) => sum + weight * last[place], config.output_bias ? output.biases()[id] : 0));
+  return one - other;
+}
+
 /** The best hypotheses of a beam search, best first; of greedy decoding for a beam of 1; or all samples, if `sampling` is
  * {temperature, topK, topP, seed, samples}, null for a topK or topP that leaves all tokens.
  *

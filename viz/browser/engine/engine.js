@@ -2,7 +2,7 @@
 
 import { readConfig } from "./config.js";
 import { Crossings } from "./crossing.js";
-import { Largest, decode, logProbability, unsayable, write } from "./decoding.js";
+import { Largest, decode, leadOf, logProbability, logProbsOf, unsayable, write } from "./decoding.js";
 import { estimates, withoutEach } from "./deletion.js";
 import { effectsOf } from "./effects.js";
 import { decidingHeads } from "./head_sets.js";
@@ -280,11 +280,7 @@ export class Engine {
    * @param {string} text @param {{ step: number, ids: number[], other: number, turn?: Turn }} asked */
   async deleted(text, { step, ids, other, turn }) {
     const read = [this.config.bos_id, ...ids.slice(0, step)];
-    const leadOf = (/** @type {Numbers} */ hidden) => {
-      const logits = this.model.output.product(hidden.slice(-this.config.d_model));
-      return logits[ids[step]] - logits[other];
-    };
-    return withoutEach(this.model, this.sourceIds(text), read, leadOf, turn);
+    return withoutEach(this.model, this.sourceIds(text), read, (hidden) => leadOf(this.model, hidden, [ids[step], other]), turn);
   }
 
   /** What each prediction loses without each source token, (target, source), and what attention of all layers of the decoder to
@@ -293,7 +289,7 @@ export class Engine {
   async attributed(text, { ids, turn }) {
     const source = this.sourceIds(text);
     const read = [this.config.bos_id, ...ids.slice(0, -1)];
-    const [whole, ...without] = await withoutEach(this.model, source, read, (hidden) => this.logProbs(hidden, ids), turn);
+    const [whole, ...without] = await withoutEach(this.model, source, read, (hidden) => logProbsOf(this.model, hidden, ids), turn);
     const losses = Float32Array.from({ length: ids.length * source.length }, (_, cell) => {
       const row = Math.floor(cell / source.length);
       return whole[row] - without[cell % source.length][row];
@@ -368,7 +364,7 @@ export class Engine {
       predictions: writesOn ? this.tokens(predicted, this.tokenizer) : none,
       text: this.tokenizer.decode(written),
       sourceText: text,
-      logProbs: writesOn ? this.logProbs(hidden, predicted) : null,
+      logProbs: writesOn ? logProbsOf(this.model, hidden, predicted) : null,
       maps: recorded.record.maps,
       finished: !writesOn || written.at(-1) === this.config.eos_id,
     };
@@ -380,15 +376,6 @@ export class Engine {
     const best = [];
     this.model.output.eachSoftmax(hidden, (_, logits) => best.push(logits.indexOf(Math.max(...logits))));
     return best;
-  }
-
-  /** @type {(hidden: Numbers, labels: number[]) => Numbers} */
-  logProbs(hidden, labels) {
-    const all = new Float32Array(labels.length);
-    this.model.output.eachSoftmax(hidden, (token, logits, largest, log) => {
-      all[token] = logProbability(logits[labels[token]], largest, log);
-    });
-    return all;
   }
 
   /** The intervention of one pass, checked against the model.

@@ -1,6 +1,6 @@
 // Which heads decide between two words, and what goes with them one after another (model/contrast/head_sets.py).
 
-import { logProbability } from "./decoding.js";
+import { leadOf, logProbability } from "./decoding.js";
 import { HeadEdits } from "./heads.js";
 import { permutation } from "./random.js";
 
@@ -42,9 +42,7 @@ class Judging {
 
   /** How far the first token is ahead of the second. @type {(removed: Removed) => Promise<number>} */
   async lead(removed) {
-    const [hidden, { output }] = [await this.hidden(removed), this.model];
-    const [one, other] = this.pair.map((id) => output.row(id).reduce((sum, weight, place) => sum + weight * hidden[place], this.model.config.output_bias ? output.biases()[id] : 0));
-    return one - other;
+    return leadOf(this.model, await this.hidden(removed), this.pair);
   }
 
   /** The log-probabilities of both. @type {(removed: Removed) => Promise<number[]>} */
