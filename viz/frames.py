@@ -244,7 +244,7 @@ def _weights(attention: AttentionMap) -> dict[str, Any]:
 
 
 def _long(values: NDArray[Any], axes: Mapping[str, tuple[str, Tokens] | None]) -> dict[str, Any]:
-    """For a row a number, its place along each axis, and the token there under a name."""
+    """Columns of a table, a row a value: its position on each axis, and the token there."""
     columns: dict[str, Any] = {}
     for (position, named), places in zip(axes.items(), np.indices(values.shape), strict=True):
         columns[position] = places.ravel()

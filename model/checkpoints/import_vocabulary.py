@@ -16,7 +16,7 @@ from model.paper.tokenizer import Tokenizer, TokenizerError, pieces_in
 SOURCE_MODEL, TARGET_MODEL = "source.spm", "target.spm"
 VOCABULARY, TARGET_VOCABULARY = "vocab.json", "target_vocab.json"
 FRAME = "frame.json"
-"""Beside one of our checkpoints with one SentencePiece model: what stands around its texts."""
+"""In our own checkpoints with one SentencePiece model: the tokens placed around each text."""
 
 _ONE_MODEL = "sentencepiece.bpe.model"
 _FILES: Mapping[str, tuple[str, ...]] = {
@@ -52,7 +52,7 @@ def _setting(directory: Path, name: str, default: Any) -> Any:
 
 
 def tokenizer_class(directory: Path) -> str:
-    """The class of a folder's tokenizer, without the ending of its faster twin."""
+    """The class of a folder's tokenizer; that of a fast one without its ending Fast."""
     config = read_json(own_file(directory, CONFIG))
     usual = str(config.get("tokenizer_class") or _USUAL.get(config["model_type"], ""))
     return str(_setting(directory, "tokenizer_class", usual)).removesuffix("Fast")

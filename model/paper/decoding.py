@@ -46,9 +46,10 @@ class Hypothesis(Brief):
     distributions: Tensor | None = None
 
     def path(self, given: int = 0) -> list[PartialHypothesis]:
-        """Its partial hypotheses, from the first token to all, as a search builds them.
+        """Its partial hypotheses, one a token, as a search builds them.
 
-        Those of the first tokens, so many, cost nothing.
+        Args:
+            given: how many of the first tokens cost nothing.
         """
         steps: list[PartialHypothesis] = []
         for token, log_prob in zip(self.token_ids, self.log_probs, strict=True):

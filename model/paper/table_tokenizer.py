@@ -139,7 +139,7 @@ class TableTokenizer(Tokenizer):
         return [self.table.get(piece, self._unk_id) for piece in (*named, *pieces)]
 
     def _cut(self, text: str) -> tuple[str, str]:
-        """The beginning of a text that is one of its tokens, and what SentencePiece cuts."""
+        """A text in two parts: the language code it begins with, and the rest, which is cut."""
         if not self.begins_with_code:
             return "", self.frame.codes(text)[2]
         code = _CODE.match(text)

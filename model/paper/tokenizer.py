@@ -189,7 +189,7 @@ class Tokenizer:
         return ()
 
     def unknown_languages(self, text: str) -> tuple[str, ...]:
-        """Languages that a text names but the vocabulary has no token for."""
+        """The languages a text names for which the vocabulary has no token."""
         return ()
 
     def __len__(self) -> int:

@@ -215,7 +215,7 @@ def changed(before: str, after: str) -> Written:
 
 
 def n_changed(before: str, after: str) -> int:
-    """How many words of a text another one lacks."""
+    """How many words of the second text are not in the first."""
     return sum(len(text.split()) for text, mark in changed(before, after) if mark)
 
 

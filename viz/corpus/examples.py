@@ -7,7 +7,7 @@ from model.trace.head import Head
 from viz.corpus.quantities import QUANTITIES
 
 TENTHS = (9, 8, 6, 4, 2, 0)
-"""Tenths of the sentences of which one is shown, by a measure of the head."""
+"""The tenths from which a sentence is shown, of all sentences ordered by a measure."""
 
 
 def shares_of(survey: CorpusSurvey, place: Head) -> list[str]:
@@ -26,7 +26,7 @@ def main_measure(survey: CorpusSurvey, place: Head) -> str | None:
 
 
 def examples_of(survey: CorpusSurvey, place: Head, measure: str) -> Mapping[int, int]:
-    """A sentence of some tenths, from where a measure is largest to where it is smallest."""
+    """A sentence from each of TENTHS, from the largest values of a measure to the smallest."""
     spread = survey.of(place).measures[measure]
     # The shorter one of each tenth: a small map of many words cannot be read.
     return {

@@ -227,7 +227,7 @@ class _Polls:
             return self._addresses[address].takes()
 
     def refuse(self, poll: Poll | None, reason: Refused) -> Refused:
-        """Count an answer that is refused unread."""
+        """Count an answer that is refused without being read."""
         (self.refused if poll is None else poll.refused)[reason] += 1
         return reason
 

@@ -63,7 +63,7 @@ def _survey(survey: CorpusSurvey) -> dict[str, Any]:
 
 
 def _head(survey: CorpusSurvey, place: Head, shown: dict[int, int]) -> dict[str, Any]:
-    """One head; `shown` numbers the sentences that are shown of any."""
+    """The entry of one head; `shown` gives each sentence that is shown its number."""
     label, measure = survey.label(place), main_measure(survey, place)
     examples = examples_of(survey, place, measure) if measure else {}
     return {
