@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Callable, Sequence
 from random import Random
 from string import ascii_lowercase, digits
+from unicodedata import category
 
 from model.survey.parallel_text import Pair
 from model.training.tables import TABLES
@@ -20,7 +21,14 @@ _OWN = tomllib.loads((TABLES / "typed.toml").read_text(encoding="utf-8"))
 _WORDS, _NAMES, _DOMAINS, _FILES = (
     _OWN[each].split() for each in ("words", "names", "domains", "files")
 )
-_SIGNS, _MARKUP, _CARRIERS = _OWN["signs"], _OWN["markup"], _OWN["carriers"]
+_MARKUP, _CARRIERS = _OWN["markup"], _OWN["carriers"]
+_SIGNS = _OWN["signs"] + "".join(
+    chr(code)
+    for first, last in _OWN["blocks"]
+    for code in range(first, last + 1)
+    if category(chr(code)) not in ("Cn", "Mn", "Sk")
+)
+_SAME = re.compile(r"(?<![\w'-])(?:[A-Z][a-z]+|\d+)(?![\w'’-]|[.,]\d)")
 
 
 def typed(pairs: Sequence[Pair], share: float, seed: int) -> list[Pair]:
@@ -77,8 +85,10 @@ def _several(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
 
 
 def _signed(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
-    """With an emoji or a rare character at the end, before or after the full stop."""
+    """With an emoji or a rare character: after a name, or at the end, inside the stop or not."""
     sign = random.choice(_SIGNS)
+    if (name := _shared(pair, random)) and random.random() < 0.6:
+        return _replaced(pair, name, f"{name} {sign}")
     if random.random() < 0.5:
         return Pair(*(f"{side} {sign}" for side in pair))
     if pair.source[-1:] != pair.target[-1:] or not pair.source.endswith(_ENDS):
@@ -88,8 +98,10 @@ def _signed(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
 
 
 def _copied(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
-    """With an address, a file, a formula or mark-up after it, alone or in a sentence."""
+    """With an address, a file, a formula or mark-up: for a name, after it, or in a sentence."""
     thing = _thing(random)
+    if (name := _shared(pair, random)) and random.random() < 0.6:
+        return _replaced(pair, name, thing)
     if random.random() < 0.4:
         return Pair(*(f"{side} {thing}" for side in pair))
     carried = Pair(*(side.format(thing) for side in random.choice(_CARRIERS)))
@@ -98,8 +110,20 @@ def _copied(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
     return Pair(*(" ".join(sides) for sides in zip(pair, carried, strict=True)))
 
 
+def _shared(pair: Pair, random: Random) -> str | None:
+    """A name or number that stands once on either side."""
+    found = [_SAME.findall(side) for side in pair]
+    both = [each for each in found[0] if all(side.count(each) == 1 for side in found)]
+    return random.choice(both) if both else None
+
+
+def _replaced(pair: Pair, name: str, thing: str) -> Pair:
+    own = re.compile(rf"(?<![\w'-]){re.escape(name)}(?![\w'’-])")
+    return Pair(*(own.sub(lambda _: thing, side, count=1) for side in pair))
+
+
 def _thing(random: Random) -> str:
-    kind = random.randrange(6)
+    kind = random.randrange(8)
     word = random.choice(_WORDS)
     if random.random() < 0.4:
         word = "".join(random.choice(ascii_lowercase) for _ in range(random.randint(3, 9)))
@@ -118,6 +142,14 @@ def _thing(random: Random) -> str:
         return random.choice(("#", "@")) + word.replace("-", "").replace(".", "")
     if kind == 4:
         return random.choice(_MARKUP)
+    if kind == 5:
+        folders = [random.choice(_WORDS) for _ in range(random.randint(1, 3))]
+        start = random.choice(("/", "~/", "./", "/home/"))
+        return start + "/".join([*folders, word])
+    if kind == 6:
+        return random.choice(("", "v", "+")) + random.choice(".-").join(
+            str(random.randrange(10 ** random.randint(1, 4))) for _ in range(random.randint(2, 4))
+        )
     return random.choice(_SIGNS) * random.randint(1, 3)
 
 

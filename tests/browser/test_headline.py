@@ -219,6 +219,19 @@ def test_a_word_pointed_at_lights_on_every_page_that_shows_it_without_the_server
     expect(heads.page.locator(lit)).not_to_have_count(0)
     heads.page.mouse.move(5, 5)
     expect(heads.page.locator(lit)).to_have_count(0)
+    words.nth(1).hover()
+    expect(heads.page.locator(lit)).not_to_have_count(0)
+    # Drawn anew, as after a change of theme.
+    words.nth(1).evaluate(
+        """word => {
+            const anew = word.cloneNode(true);
+            word.replaceWith(anew);
+            window.putBack = () => anew.replaceWith(word);
+        }"""
+    )
+    heads.page.mouse.move(5, 5)
+    expect(heads.page.locator(lit)).to_have_count(0)
+    heads.page.evaluate("window.putBack()")
     assert heads.page.evaluate("window.held.length") == 0
     heads.page.evaluate("window.release()")
 

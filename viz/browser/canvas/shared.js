@@ -65,12 +65,27 @@ export function placesLit(words, pointed) {
   return pointed ? words.flatMap((word, place) => (word && meets(word, pointed) ? [place] : [])) : [];
 }
 
+/** The word that the pointer is on. @type {Element | null} */
+let under = null;
+
 /** Makes an element the word of a range of tokens: pointing at it lights that word everywhere.
  * @type {(element: HTMLElement | SVGElement, range: WordRange) => void} */
 export function pointable(element, range) {
   element.dataset.range = JSON.stringify(range);
-  element.addEventListener("pointerenter", () => tell("pointed", [range]));
-  element.addEventListener("pointerleave", () => tell("pointed", null));
+  const leave = () => {
+    document.removeEventListener("pointermove", moved, true);
+    if (under === element) tell("pointed", (under = null));
+  };
+  // A word that is drawn anew under the pointer hears of no leaving.
+  const moved = () => {
+    if (!element.isConnected) leave();
+  };
+  element.addEventListener("pointerenter", () => {
+    document.addEventListener("pointermove", moved, true);
+    under = element;
+    tell("pointed", [range]);
+  });
+  element.addEventListener("pointerleave", leave);
 }
 
 /** Lights the elements of a drawing whose words are pointed at.
