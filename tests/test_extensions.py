@@ -268,7 +268,7 @@ ADDED: Mapping[str, Mapping[str, Edit]] = {
             lambda before: before.replace("import Act, n_changed", "import Act, Frame, n_changed"),
             new(
                 '\n\n@an_act("still")\n'
-                "def _still(question: OfModel) -> Act:\n"
+                "def _still(question: ModelQuestion) -> Act:\n"
                 "    trace = session.ask(question.record)\n"
                 '    once = Frame("Once", ((trace.text, ""),), "It is written.")\n'
                 '    return Act(act="still", caption="It stays.", read="", frames=(once,))\n'

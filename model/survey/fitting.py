@@ -35,7 +35,7 @@ class FittedRule:
 
     Attributes:
         weights: the rule, to be put in place of the head's own weights.
-        overlap: with these, over the sentences that did not choose the rule; from 0 to 1.
+        overlap: with these, over sentences that the rule was not fitted to; from 0 to 1.
     """
 
     weights: RuleWeights

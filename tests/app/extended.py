@@ -25,7 +25,7 @@ from viz.inquiries.registry import offered
 from viz.registry.pages import HOME, VIEWS
 from viz.service import model_menu, session
 from viz.service.jobs import running
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.service.versions import version_of
 from viz.talk.own_talks import ready_talk
 
@@ -133,7 +133,7 @@ def test_a_question_to_ask_the_model(checkpoints: Path) -> None:
 
 
 def test_a_question_for_visitors(checkpoints: Path) -> None:
-    subject = Subject(OfModel(checkpoints / "en-de", SENTENCE))
+    subject = Subject(ModelQuestion(checkpoints / "en-de", SENTENCE))
     (letters,) = [each for each in offered(subject) if each.key == "letters"]
     answer = letters.answer(subject)
     assert answer.sentence == f"It has {len(subject.own)} letters."

@@ -20,7 +20,7 @@ from viz.registry.pages import DEFAULT_SENTENCE
 from viz.service import session
 from viz.service.jobs.examples import count_resting, find_later_rows
 from viz.service.jobs.running import translate
-from viz.service.questions import OfModel, Question
+from viz.service.questions import ModelQuestion, Question
 from viz.service.results import Timed
 from viz.shell.bar import DIMMED
 
@@ -90,7 +90,7 @@ def test_the_sample_sentence_is_asked_and_translated(open_app: OpenApp, checkpoi
     app = open_app()
     assert field(app, "sentence").value == DEFAULT_SENTENCE
     assert large(app) == OWN
-    assert asked(app) == OfModel(checkpoints / "en-de", DEFAULT_SENTENCE, "")
+    assert asked(app) == ModelQuestion(checkpoints / "en-de", DEFAULT_SENTENCE, "")
     assert not app.error
     assert shared(app) == {}
 
@@ -403,7 +403,7 @@ def translated_as(
 
     def open_with(**changes: Any) -> AppTest:
         app = open_app()
-        timed = session.ask(OfModel(checkpoints / "en-de", DEFAULT_SENTENCE).translate)
+        timed = session.ask(ModelQuestion(checkpoints / "en-de", DEFAULT_SENTENCE).translate)
         changed = dataclasses.replace(timed.translation, **changes)
         answer_with(translate, Timed(changed, 0.1, "cpu"))
         return app.run()

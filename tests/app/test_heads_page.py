@@ -39,7 +39,7 @@ from viz.draw.labels import axis_texts
 from viz.effects.price import price
 from viz.registry.pages import DEFAULT_SENTENCE
 from viz.service import session
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 
 OpenApp = Callable[..., AppTest]
 
@@ -309,7 +309,7 @@ def test_a_reader_who_moves_among_heads_has_the_model_run_once(
     open_app: OpenApp, checkpoints: Path
 ) -> None:
     app = open_app()
-    question = OfModel(checkpoints / "en-de", DEFAULT_SENTENCE)
+    question = ModelQuestion(checkpoints / "en-de", DEFAULT_SENTENCE)
     recorded = session.ask(question.record)
     translated = session.ask(question.translate)
     kept = len(session.result_store())

@@ -14,7 +14,7 @@ from model.trace.trace import Trace
 from model.translate.translator import Translator, load
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.service import session
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.service.results import Outcome
 
 THREADS = 6
@@ -62,7 +62,7 @@ def test_of_many_who_ask_at_once_each_sees_what_was_asked_and_nothing_else(
     def ask(number: int) -> list[Outcome]:
         together.wait()
         return [
-            session.run(OfModel(checkpoints / "en-de", sentence, target), UNDER[name])
+            session.run(ModelQuestion(checkpoints / "en-de", sentence, target), UNDER[name])
             for sentence, target, name in asked[number::THREADS]
         ]
 

@@ -20,7 +20,7 @@ from viz.registry.pages import DEFAULT_SENTENCE, HOME, VIEWS
 from viz.save import browser, image
 from viz.save.formats import FORMATS, IMAGES
 from viz.service import model_menu
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.shell import save_menu
 
 SECOND = "Did you get her letter?"
@@ -344,17 +344,17 @@ def test_nothing_is_saved_from_a_stage(open_page: OpenApp) -> None:
 
 
 def test_numbers_say_of_which_model_sentence_and_target_they_are(tmp_path: Path) -> None:
-    asked = OfModel(tmp_path / "en-de", "A dog.", "Ein Hund.")
+    asked = ModelQuestion(tmp_path / "en-de", "A dog.", "Ein Hund.")
     assert asked.texts == {
         "sentence": "A dog.",
         "checkpoint": "en-de",
         "target": "Ein Hund.",
     }
-    step = OfModel(tmp_path / "en-de" / "snapshots" / "step-10.safetensors", "A dog.", "", 3)
+    step = ModelQuestion(tmp_path / "en-de" / "snapshots" / "step-10.safetensors", "A dog.", "", 3)
     assert step.model_name == str(tmp_path / "en-de")
     assert step.texts["snapshot"] == "step-10"
 
 
 def test_a_shipped_model_is_named_as_a_notebook_finds_it_from_any_folder() -> None:
     root = Path(save_menu.__file__).parents[2]
-    assert OfModel(root / "checkpoints" / "en-de", DEFAULT_SENTENCE).model_name == "en-de"
+    assert ModelQuestion(root / "checkpoints" / "en-de", DEFAULT_SENTENCE).model_name == "en-de"

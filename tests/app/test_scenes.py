@@ -29,7 +29,7 @@ from viz.model_page.arcs import arcs_of
 from viz.registry import pages
 from viz.registry.pages import DEFAULT_SENTENCE, HOME
 from viz.service import session
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.talk import own_talks, scene_panel, scenes, talk_files, talk_reader
 from viz.talk.ready import ready_talk
 from viz.talk.scenes import Scene, Talk
@@ -877,7 +877,7 @@ def test_scene_eight_reads_the_padding_and_the_student_is_a_woman() -> None:
     scene = READY.scenes[7]
     layer, head = named_head(scene)
     sentences = (scene.view["sentence"], *scene.view["batch"].splitlines())
-    question = OfModel(SHIPPED / "en-de", sentences[0], further=sentences[1:])
+    question = ModelQuestion(SHIPPED / "en-de", sentences[0], further=sentences[1:])
     padded = session.ask(question.record_batch)
     own = padded.padded[0].attention("cross", layer)
     edits = mask_edits.parse(scene.view["edit"], {AttentionKind.CROSS: own.allowed.shape})
@@ -921,7 +921,7 @@ def test_scene_ten_turns_the_translation_round_with_positions_alone() -> None:
 @needs_shipped
 def test_scene_eleven_takes_a_word_away() -> None:
     scene = READY.scenes[10]
-    question = OfModel(SHIPPED / "en-de", scene.view["sentence"])
+    question = ModelQuestion(SHIPPED / "en-de", scene.view["sentence"])
     own = session.ask(question.record_batch).padded[0].attention("cross", 0)
     edits = mask_edits.parse(scene.view["edit"], {AttentionKind.CROSS: own.allowed.shape})
     (edit,) = edits

@@ -26,7 +26,7 @@ from viz.service import batching, model_menu, session
 from viz.service.job import Job
 from viz.service.jobs.examples import average_heads, count_resting
 from viz.service.jobs.running import translate
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.service.results import Timed
 from viz.service.versions import version_of
 
@@ -155,7 +155,7 @@ def test_the_model_runs_once_for_two_threads_that_ask_the_same(
     session.translator(folder)
     monkeypatch.setattr(Translator, "trace", slow_trace)
     with ThreadPoolExecutor(8) as pool:
-        record_job = OfModel(folder, sentence, target).record
+        record_job = ModelQuestion(folder, sentence, target).record
         traces = list(pool.map(lambda _: session.ask(record_job), range(8)))
     assert len(runs) == 1
     assert all(each is traces[0] for each in traces)
@@ -177,7 +177,7 @@ def test_a_text_that_cannot_be_traced_is_refused_in_a_sentence(
     folder: Path, sentence: str, target: str, said: str
 ) -> None:
     with pytest.raises(TextError, match=said):
-        session.ask(OfModel(folder, sentence, target).record)
+        session.ask(ModelQuestion(folder, sentence, target).record)
 
 
 # ---- batches and edited masks -------------------------------------------------------------------
@@ -190,9 +190,9 @@ def masked(place: MaskScope, allowed: BoolArray) -> list[Intervention]:
     return [Intervention(masks={place: allowed}), UNCHANGED]
 
 
-def asked(folder: Path, number: int = 0, target: str = "") -> OfModel:
+def asked(folder: Path, number: int = 0, target: str = "") -> ModelQuestion:
     """Sentence `number` of BATCH."""
-    return OfModel(folder, BATCH[0], target, further=BATCH[1:], number=number)
+    return ModelQuestion(folder, BATCH[0], target, further=BATCH[1:], number=number)
 
 
 def own_mask(folder: Path, kind: AttentionKind, number: int = 0) -> BoolArray:
@@ -217,7 +217,7 @@ def test_a_batch_and_its_outcomes_read_the_tokens_that_the_model_wrote(tmp_path:
     # Untrained, it writes bytes that are no text, up to its limit.
     folder = write_tiny_checkpoint(tmp_path / "en-de", steps=0)
     model = session.translator(folder)
-    own = [session.ask(OfModel(folder, sentence).translate).translation for sentence in BATCH]
+    own = [session.ask(ModelQuestion(folder, sentence).translate).translation for sentence in BATCH]
     assert not any(each.finished for each in own)
     assert all(tuple(model.tokenizer.encode(each.text)) != each.token_ids for each in own)
     found = session.ask(asked(folder).record_batch)
@@ -245,7 +245,9 @@ def test_a_batch_reads_a_given_target_for_its_first_sentence_alone(folder: Path)
 def test_batches_and_outcomes_are_made_once_however_many_ask(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    question = OfModel(folder, "The man eats.", further=("The woman sees the cat.",), number=1)
+    question = ModelQuestion(
+        folder, "The man eats.", further=("The woman sees the cat.",), number=1
+    )
     runs: list[str] = []
     record = Translator.trace_batch
 
@@ -279,7 +281,7 @@ def test_without_edits_the_outcome_is_the_batch_and_the_models_own_translation(
 ) -> None:
     found = session.run(asked(folder, 1))
     assert found.forced is session.ask(asked(folder).record_batch).padded[1]
-    assert found.free is session.ask(OfModel(folder, BATCH[1]).record)
+    assert found.free is session.ask(ModelQuestion(folder, BATCH[1]).record)
 
 
 @pytest.mark.parametrize(
@@ -320,11 +322,11 @@ def test_maps_of_a_long_sentence_are_made_in_parts_that_say_how_far_they_are(
 ) -> None:
     sentence = PAIRS[2][0]
     shares: list[float] = []
-    at_once = session.attributions(OfModel(folder, sentence).record, shares.append)
+    at_once = session.attributions(ModelQuestion(folder, sentence).record, shares.append)
     assert not shares
     monkeypatch.setattr(session, "AT_ONCE_CELLS", 1)
     monkeypatch.setattr(session, "DELETED_TOGETHER", 2)
-    in_parts = session.attributions(OfModel(folder, sentence).record, shares.append)
+    in_parts = session.attributions(ModelQuestion(folder, sentence).record, shares.append)
     assert shares == sorted(set(shares))
     assert shares[0] == 0
     assert 0.9 < shares[-1] < 1
@@ -338,7 +340,7 @@ def test_one_sentences_edit_leaves_the_others_of_its_batch_alone(folder: Path) -
     allowed = np.zeros_like(own_mask(folder, AttentionKind.CROSS))
     session.run(asked(folder), masked(AttentionKind.CROSS, allowed)[0])
     assert session.run(asked(folder, 1)).free.text == (
-        session.ask(OfModel(folder, BATCH[1]).translate).translation.text
+        session.ask(ModelQuestion(folder, BATCH[1]).translate).translation.text
     )
     assert session.ask(asked(folder).record_batch).padded[0].attention("cross", 0).weights.any()
 
@@ -369,7 +371,7 @@ def test_a_batch_with_an_empty_sentence_is_refused_in_a_sentence(
     folder: Path, sentences: tuple[str, ...]
 ) -> None:
     with pytest.raises(TextError, match="The text is empty"):
-        session.ask(OfModel(folder, sentences[0], further=sentences[1:]).record_batch)
+        session.ask(ModelQuestion(folder, sentences[0], further=sentences[1:]).record_batch)
 
 
 # ---- what is computed together ------------------------------------------------------------------
@@ -414,13 +416,18 @@ def test_people_at_once_see_what_they_asked_for_themselves(folder: Path) -> None
         draw = random.Random(number)
         for _ in range(5):
             sentence = " ".join(draw.choices(words, k=draw.randint(1, 4)))
-            trace = session.ask(OfModel(folder, sentence).record)
+            trace = session.ask(ModelQuestion(folder, sentence).record)
             assert trace.source_text == sentence
-            assert trace.text == session.ask(OfModel(folder, sentence).translate).translation.text
+            assert (
+                trace.text
+                == session.ask(ModelQuestion(folder, sentence).translate).translation.text
+            )
             closed = np.ones((1, len(trace.source)), dtype=np.bool_)
             closed[:, 0] = False
             rows = np.repeat(closed, len(trace.source), axis=0)
-            edited = session.run(OfModel(folder, sentence), Intervention(masks={"encoder": rows}))
+            edited = session.run(
+                ModelQuestion(folder, sentence), Intervention(masks={"encoder": rows})
+            )
             assert edited.free.source_text == sentence
             assert not edited.forced.attention("encoder", 0).weights[..., 0].any()
 

@@ -25,7 +25,7 @@ from tests.kit.shown import captions, html, plain, query, said
 from tests.kit.tiny_checkpoint import PAIRS, SNAPSHOTS, write_tiny_snapshots
 from viz.heads.training_curves import NAMES
 from viz.service import session
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.service.versions import snapshot_of
 
 NAME = "en-de-childhood"
@@ -56,8 +56,8 @@ def slider(app: AppTest) -> Any:
     return app.select_slider(key="step")
 
 
-def asked(app: AppTest) -> OfModel:
-    found: OfModel = app.session_state["bar-opened.kept"]
+def asked(app: AppTest) -> ModelQuestion:
+    found: ModelQuestion = app.session_state["bar-opened.kept"]
     return found
 
 
@@ -74,7 +74,7 @@ def test_a_checkpoint_with_snapshots_has_a_slider_that_stands_at_the_last_step(
     assert slider(app).options == ["0", "2", "20", "1,120"]
     assert slider(app).value == LAST
     assert PAIRS[0][1] in html(app)
-    assert asked(app) == OfModel(snapshot_file(both / NAME, LAST), SENTENCE, "", 3)
+    assert asked(app) == ModelQuestion(snapshot_file(both / NAME, LAST), SENTENCE, "", 3)
     assert asked(app).folder == both / NAME
     assert model_in_address(app) == {"checkpoint": NAME}
 
@@ -83,7 +83,7 @@ def test_a_checkpoint_without_snapshots_has_no_slider(open_app: OpenApp, both: P
     app = open_app(folder=both)
     assert not app.select_slider
     assert "steps" not in captions(app)
-    assert asked(app) == OfModel(both / "en-de", SENTENCE, "")
+    assert asked(app) == ModelQuestion(both / "en-de", SENTENCE, "")
 
 
 def test_moving_the_slider_shows_what_the_model_said_then_and_writes_the_step(
@@ -93,7 +93,7 @@ def test_moving_the_slider_shows_what_the_model_said_then_and_writes_the_step(
     then = load(both / NAME, device="cpu", snapshot=1).translate(SENTENCE)
     assert then.text != PAIRS[0][1]
     assert (
-        session.ask(OfModel(asked(app).checkpoint, SENTENCE).translate).translation.text
+        session.ask(ModelQuestion(asked(app).checkpoint, SENTENCE).translate).translation.text
         == then.text
     )
     assert asked(app).snapshot == 1
@@ -206,7 +206,7 @@ def test_what_is_kept_for_one_snapshot_is_not_given_for_another(both: Path) -> N
     assert session.translator(first) is session.translator(first)
     assert session.translator(first) is not session.translator(last)
     weights = [
-        session.ask(OfModel(each, SENTENCE, PAIRS[0][1]).record).attention("cross", 0).weights
+        session.ask(ModelQuestion(each, SENTENCE, PAIRS[0][1]).record).attention("cross", 0).weights
         for each in (first, last)
     ]
     assert weights[0].shape == weights[1].shape

@@ -20,7 +20,7 @@ from model.translate.translator import Translator
 from tests.kit.apptest import OpenApp
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 from viz.service import batching, loaded, session
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.service.versions import version_of
 from viz.shell.bar import DIMMED
 
@@ -99,7 +99,7 @@ def test_whoever_waits_sees_how_many_are_ahead_and_then_what_is_done(
     monkeypatch.setattr(session, "POLL_SECONDS", 0.001)
     person = SimpleNamespace(session_id="one")
     monkeypatch.setattr(session, "get_script_run_ctx", lambda **_: person)
-    assert session.ask(OfModel(folder, SENTENCE).translate) == "answer"
+    assert session.ask(ModelQuestion(folder, SENTENCE).translate) == "answer"
     assert [line.split()[0] for line in lines] == ["5", "One", "Translating…"]
     assert not standing
 
@@ -121,15 +121,15 @@ def test_a_checkpoint_that_is_replaced_is_another_one_and_never_a_mixture(tmp_pa
     write_tiny_checkpoint(folder, steps=0)
     shutil.copytree(folder, other)
     write_tiny_checkpoint(other, steps=3)
-    before = session.ask(OfModel(folder, SENTENCE).translate)
+    before = session.ask(ModelQuestion(folder, SENTENCE).translate)
     weights = session.translator(folder).head_matrices(
-        next(iter(session.ask(OfModel(folder, SENTENCE).record).maps)), 0
+        next(iter(session.ask(ModelQuestion(folder, SENTENCE).record).maps)), 0
     )
     shutil.rmtree(folder)
     other.rename(folder)
-    after = session.ask(OfModel(folder, SENTENCE).translate)
+    after = session.ask(ModelQuestion(folder, SENTENCE).translate)
     assert after.translation.token_ids != before.translation.token_ids
-    site = next(iter(session.ask(OfModel(folder, SENTENCE).record).maps))
+    site = next(iter(session.ask(ModelQuestion(folder, SENTENCE).record).maps))
     assert (session.translator(folder).head_matrices(site, 0).w_q != weights.w_q).any()
 
 
@@ -147,8 +147,8 @@ def test_a_checkpoint_that_is_replaced_while_it_is_read_is_refused_in_a_sentence
     with monkeypatch.context() as patch:
         patch.setattr(loaded, "load", load_slowly)
         with pytest.raises(CheckpointError, match="was replaced"):
-            session.ask(OfModel(copy, SENTENCE).translate)
-    assert session.ask(OfModel(copy, SENTENCE).translate).translation.source_text == SENTENCE
+            session.ask(ModelQuestion(copy, SENTENCE).translate)
+    assert session.ask(ModelQuestion(copy, SENTENCE).translate).translation.source_text == SENTENCE
 
 
 @pytest.mark.parametrize("error", [torch.OutOfMemoryError("full"), RuntimeError("CUDA error")])
@@ -169,10 +169,10 @@ def test_a_gpu_that_fails_leaves_the_sentence_to_the_cpu_and_the_next_one_tries_
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(Translator, "translate", failing)
     monkeypatch.setattr(on_gpu, "device", torch.device("cuda"))
-    assert session.ask(OfModel(copy, SENTENCE).translate).device == "cpu"
+    assert session.ask(ModelQuestion(copy, SENTENCE).translate).device == "cpu"
     fails.append(False)
     monkeypatch.setattr(on_gpu, "device", torch.device("cpu"))
-    assert session.ask(OfModel(copy, "The dog sees.").translate).translation.text
+    assert session.ask(ModelQuestion(copy, "The dog sees.").translate).translation.text
     assert not fails
 
 
@@ -184,4 +184,4 @@ def test_too_little_memory_is_said_in_a_sentence(
 
     monkeypatch.setattr(Translator, "translate", full)
     with pytest.raises(ServiceError, match="too little memory"):
-        session.ask(OfModel(folder, "The dog sees the man.").translate)
+        session.ask(ModelQuestion(folder, "The dog sees the man.").translate)

@@ -16,7 +16,7 @@ OVERLAP = Measure(
     "Overlap with its rule",
     "share",
     "How much of the head’s weight its best rule of one line puts in the same place, on sentences "
-    "that did not choose the rule.",
+    "that the rule was not fitted to.",
     frozenset(KINDS),
 )
 RULE_COST = Measure(

@@ -52,7 +52,7 @@ def does(survey: CorpusSurvey, place: Head, named: str = "This head") -> str:
     low, high = held.interval
     return (
         f"{named} {label.text}: it has {RULE[label.measure].needs} in {_share(held.share)} of "
-        f"{count_of(held.count, 'sentence')} that did not earn it the label (95% interval "
+        f"{count_of(held.count, 'sentence')} other than those behind the label (95% interval "
         f"{_share(low)} to {_share(high)})."
     )
 
@@ -137,9 +137,9 @@ def _so_many(count: int, every: int) -> str:
 def rule_sentence(rule: HeadRule) -> str:
     """A head's best rule, how well it fits, and what it costs."""
     return (
-        f"Its best rule: it looks {rule_text(rule)}. That overlaps {percent(rule.overlap)} with "
-        "where it looked in sentences that did not choose the rule. With the rule in its place, "
-        f"a translation is {times_less(rule.cost)}."
+        f"Its best rule: it looks {rule_text(rule)}. This overlaps by {percent(rule.overlap)} "
+        "with where it looked in sentences that the rule was not fitted to. With the rule in its "
+        f"place, a translation is {times_less(rule.cost)}."
     )
 
 
@@ -212,8 +212,8 @@ def rules_sentence(survey: CorpusSurvey) -> str:
     low, high = rules.bleu.low[place], rules.bleu.high[place]
     cost = f"a cost of {style.fixed(lost, 1)}" if lost >= 0.05 else "no cost in"
     return (
-        f"{count} of {every} heads can be rules at {cost} BLEU (95% interval of the loss "
-        f"{style.fixed(low, 1)} to {style.fixed(high, 1)}, "
+        f"{count} of {every} heads can be replaced by rules at {cost} BLEU (95% interval of the "
+        f"loss {style.fixed(low, 1)} to {style.fixed(high, 1)}, "
         f"{count_of(rules.translated, 'sentence')}). Removing the same heads costs "
         f"{style.fixed(gone, 1)}."
     )

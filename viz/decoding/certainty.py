@@ -60,8 +60,8 @@ class Certainty(DecodingPicture):
         return f"{self.title}. Probability, rank and entropy: {'; '.join(named)}."
 
     caption = (
-        "Above, the probability of each token written; orange if the model may write another "
-        "token that was likelier."
+        "Above, the probability of each token written; orange if a token that the model may "
+        "write was likelier."
     )
 
     more = (
@@ -110,7 +110,7 @@ class Certainty(DecodingPicture):
                     marks=[
                         probability,
                         legend_square("the likeliest token it may write", "accent"),
-                        legend_square("another it may write was likelier", 1),
+                        legend_square("one that it may write was likelier", 1),
                     ],
                     height=_HEIGHT,
                 ),

@@ -18,7 +18,7 @@ from viz.charts.marks import cells, grey, legend_square
 from viz.charts.scale import weights as weight_scale
 from viz.draw import style
 from viz.draw.labels import axis_labels
-from viz.heads.one_head import CELL, OfTrace
+from viz.heads.one_head import CELL, TraceQuestion
 from viz.save.numbers import Arrays, Axes, Numbers
 from viz.save.picture import Layout
 
@@ -33,7 +33,7 @@ GAP = 0.08
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EveryHead(OfTrace):
+class EveryHead(TraceQuestion):
     """The heads of one kind of attention: all, those of a layer, or those of a number.
 
     Attributes:

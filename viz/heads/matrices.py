@@ -67,7 +67,7 @@ class WeightMatrices(Picture):
         )
         d_model, d_k = self.matrices.w_q.shape
         return (
-            f"{self.site.head_name(self.head)}: four heatmaps, the head’s numbers down and the "
+            f"{self.site.head_name(self.head)}: four heatmaps, the head’s dimensions down and the "
             f"token’s {d_model} dimensions across; queries and keys have {d_k} numbers, values "
             f"{len(self.matrices.w_o)}: {sizes}."
         )
@@ -103,7 +103,7 @@ class WeightMatrices(Picture):
             if place >= len(drawn) - columns:
                 across = across.with_(title=style.axis_title("Token’s dimension", 6))
             if not place % columns:
-                up = up.with_(title=style.axis_title("Head’s number", 4))
+                up = up.with_(title=style.axis_title("Head’s dimension", 4))
             small = style.SMALL_FONT_SIZE
             heading = corner_note(name, at=0, color="text", size=small)
             map_ = cells(values, name=name, gap=0, hover=_HOVER)

@@ -29,7 +29,7 @@ CELL = ("query", "key")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OfTrace(Picture):
+class TraceQuestion(Picture):
     """What one trace shows.
 
     Attributes:
@@ -66,7 +66,7 @@ class OfTrace(Picture):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OfHead(OfTrace):
+class OfHead(TraceQuestion):
     """What one head shows.
 
     Attributes:

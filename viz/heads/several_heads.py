@@ -14,7 +14,7 @@ from viz.charts.panel_figure import panel_figure, panels_figure
 from viz.draw import style
 from viz.draw.axis_names import key_title, row_titles, row_words
 from viz.draw.panels import Panel, weights_panel
-from viz.heads.one_head import OfTrace
+from viz.heads.one_head import TraceQuestion
 from viz.save.numbers import Arrays, Axes, Numbers, cell_axes, panels_numbers
 from viz.save.picture import Layout
 
@@ -27,7 +27,7 @@ JOINED = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ComparedHeads(OfTrace):
+class ComparedHeads(TraceQuestion):
     """Several heads of one kind of attention side by side.
 
     Attributes:
@@ -85,7 +85,7 @@ class ComparedHeads(OfTrace):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class JointHeads(OfTrace):
+class JointHeads(TraceQuestion):
     """One head number of all three kinds of attention in one square, of source and target tokens.
 
     Source tokens look at the source (encoder), target tokens at the source (cross) and at the

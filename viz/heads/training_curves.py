@@ -92,7 +92,7 @@ class HeadGrowth(Picture):
 
         steps = self.grown.steps[self._first :]
         return (
-            f"{NAMES[self.measure]} of {style.count_of(len(curves), 'head')} of {self._of} at "
+            f"{NAMES[self.measure]}: {style.count_of(len(curves), 'head')} of {self._of} at "
             f"{style.count_of(len(steps), 'step')} of training: {among(first)} at step "
             f"{steps[0]:,}, {among(last)} at step {steps[-1]:,}. {self._labelled}"
         )

@@ -12,13 +12,13 @@ from model.explain.reading import ReadTrace
 from model.trace.attention_map import FloatArray, Site
 from model.trace.trace import Trace
 from viz.browser.trace_payload import Labels
-from viz.heads.one_head import OfTrace
+from viz.heads.one_head import TraceQuestion
 from viz.save.numbers import Arrays, Axes, Numbers
 from viz.save.picture import Picture
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HeadMeasures(OfTrace):
+class HeadMeasures(TraceQuestion):
     """The measures of every head, which are a table.
 
     Attributes:

@@ -25,7 +25,7 @@ from viz.links.parameters import MOST_CHARACTERS
 from viz.model_page.view import ModelPageView
 from viz.service import session
 from viz.service.model_menu import Kind, openables, titles, toy_task
-from viz.service.questions import OfModel, OfReader
+from viz.service.questions import ModelQuestion, ReaderQuestion
 
 LISTED, MOST_PIECES = 3, 6
 
@@ -85,10 +85,10 @@ def languages(subject: Subject) -> Answer:
 def machine(subject: Subject) -> Answer:
     where = "On the machine that runs Headscope, not on a service elsewhere"
     match subject.question:
-        case OfModel(translate=translate):
+        case ModelQuestion(translate=translate):
             timed = session.ask(translate)
             seconds, device = timed.seconds, timed.device
-        case OfReader(timed=read):
+        case ReaderQuestion(timed=read):
             seconds, device = read.seconds, read.answer.device
         case _:
             return Answer(f"{where}; a saved trace needs no model.", ModelPageView())
@@ -290,10 +290,10 @@ def when_heads_came(subject: Subject) -> Answer:
 @inquiry("which-model", "Which model is this?")
 def which_model(subject: Subject) -> Answer:
     match subject.question:
-        case OfModel():
+        case ModelQuestion():
             model, config = subject.model, subject.model.model.config
             what = f"{model.n_parameters / 1e6:.1f} million parameters, {config.norm}-norm"
-        case OfReader(facts=facts, timed=timed):
+        case ReaderQuestion(facts=facts, timed=timed):
             kind = facts.architecture or facts.model_type
             what = f"{kind}, {timed.answer.n_parameters / 1e6:.1f} million parameters"
         case _:

@@ -21,7 +21,7 @@ from viz.links.parameters import View
 from viz.registry.pages import page_of
 from viz.service import session
 from viz.service.model_menu import toy_task
-from viz.service.questions import OfModel, OfTrace, Question
+from viz.service.questions import ModelQuestion, Question, TraceQuestion
 from viz.service.results import Outcome
 
 T = TypeVar("T")
@@ -65,19 +65,19 @@ class Subject:
     @once
     def trace(self) -> Trace:
         """What every head did."""
-        if isinstance(self.question, OfModel):
+        if isinstance(self.question, ModelQuestion):
             return session.ask(self.question.record)
         return self.question.trace
 
     @property
     def is_model(self) -> bool:
         """Whether it is a whole Transformer of ours, which can be run again."""
-        return isinstance(self.question, OfModel)
+        return isinstance(self.question, ModelQuestion)
 
     @property
-    def of_model(self) -> OfModel:
+    def of_model(self) -> ModelQuestion:
         """The question to a whole Transformer; only of a subject that `is_model`."""
-        assert isinstance(self.question, OfModel)
+        assert isinstance(self.question, ModelQuestion)
         return self.question
 
     @property
@@ -89,9 +89,9 @@ class Subject:
     def labels(self) -> Mapping[Site, tuple[Label | None, ...]]:
         """The labels of its heads; empty without any."""
         match self.question:
-            case OfModel(checkpoint=checkpoint):
+            case ModelQuestion(checkpoint=checkpoint):
                 return session.labels(checkpoint)
-            case OfTrace():
+            case TraceQuestion():
                 return {}
             case _:
                 return session.labels(self.question.folder)

@@ -22,7 +22,7 @@ from viz.pages.about_model import folder_facts, model_facts
 from viz.registry.pages import CHECKPOINT
 from viz.service import model_menu, session
 from viz.service.jobs.examples import count_resting, find_later_rows
-from viz.service.questions import OfModel, OfReader, OfTrace
+from viz.service.questions import ModelQuestion, ReaderQuestion, TraceQuestion
 from viz.shell import address, bar, stage
 from viz.talk.help import glossary_text
 
@@ -89,7 +89,7 @@ class OtherModel(NamedTuple):
     facts: FolderFacts
 
 
-Subject = OfModel | OfTrace | OtherModel
+Subject = ModelQuestion | TraceQuestion | OtherModel
 
 
 def introduction() -> str:
@@ -98,7 +98,7 @@ def introduction() -> str:
     with contextlib.suppress(CheckpointError, DeviceError):
         opened = subject()
         # Of another kind of model, and of a trace, there are no examples.
-        if isinstance(opened, OfModel):
+        if isinstance(opened, ModelQuestion):
             rows = alignment_note(session.ask(find_later_rows(opened.version)))
             parking = parking_note(session.ask(count_resting(opened.version)))
     return INTRODUCTION.format(rows=rows, parking=parking)
@@ -111,17 +111,17 @@ def subject() -> Subject:
         CheckpointError: if there is no model, or its configuration is damaged.
     """
     question = bar.opened()
-    if isinstance(question, OfReader):
+    if isinstance(question, ReaderQuestion):
         return OtherModel(question.folder, question.facts)
     if question is not None:
         return question
     # Names are looked up, and never made into a path.
     named = model_menu.openables().get(address.query().get(CHECKPOINT.name, ""))
     if named is None or named.kind is model_menu.Kind.TRACE:
-        return OfModel(next(iter(model_menu.checkpoints().values())), "")
+        return ModelQuestion(next(iter(model_menu.checkpoints().values())), "")
     if named.kind is model_menu.Kind.READER:
         return OtherModel(named.path, reader_facts(named.path))
-    return OfModel(named.path, "")
+    return ModelQuestion(named.path, "")
 
 
 def parking_note(counts: Mapping[str, tuple[int, int]]) -> str:
@@ -175,9 +175,9 @@ def survey_note() -> str:
     """The measurements behind the open model's labels, in one sentence; empty without labels."""
     with contextlib.suppress(CheckpointError, DeviceError):
         opened = subject()
-        if isinstance(opened, OfTrace):
+        if isinstance(opened, TraceQuestion):
             return ""
-        checkpoint = opened.checkpoint if isinstance(opened, OfModel) else opened.folder
+        checkpoint = opened.checkpoint if isinstance(opened, ModelQuestion) else opened.folder
         survey = session.survey(checkpoint)
         if survey is not None:
             sample, count = survey.sample, len(survey.earned)
@@ -197,11 +197,11 @@ def show_model() -> None:
         match subject():
             case OtherModel(folder, facts):
                 st.markdown(folder_facts(folder.name, facts))
-            case OfTrace() as opened:
+            case TraceQuestion() as opened:
                 named = escape_markdown(visible(opened.name))
                 lines = [f"{named}: {shape_of(opened.trace)}.", *contents_of(opened.trace)]
                 st.markdown("\n".join(["## The trace", "", *(f"- {line}" for line in lines)]))
-            case OfModel(folder=folder):
+            case ModelQuestion(folder=folder):
                 st.markdown(f"## The model\n\n{model_facts(session.translator(folder))}")
     except (CheckpointError, DeviceError) as error:
         st.markdown("## The model")

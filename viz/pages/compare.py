@@ -4,7 +4,7 @@ from viz.compare.view import KEYS, VERSUS, CompareView
 from viz.pages import compare_models as models
 from viz.pages import compare_searches as searches
 from viz.pages import compare_sentences as sentences
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.shell import address, opening
 from viz.shell.parts import Part, show_parts
 from viz.shell.width import watch_width
@@ -32,13 +32,13 @@ OF_RUNS = {
 }
 
 
-def show(question: OfModel) -> None:
+def show(question: ModelQuestion) -> None:
     bring_pair(question)
     show_parts(VERSUS, OF_RUNS, question, KEYS, "versus")
     watch_width()
 
 
-def bring_pair(question: OfModel) -> None:
+def bring_pair(question: ModelQuestion) -> None:
     """Let the page open with the second sentence of a pair whose first one is asked."""
     second = dict(opening.pairs_for(question.checkpoint)).get(question.sentence)
     if second and address.is_plain() and not address.read(CompareView).other:

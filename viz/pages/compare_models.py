@@ -22,7 +22,7 @@ from viz.pages.compare_heads import WRITTEN, heads_on_stage, show_heads
 from viz.service import session
 from viz.service.jobs.running import read, record
 from viz.service.model_menu import checkpoints, copies, readers
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.service.versions import snapshot_of, version_of
 from viz.shell import address
 from viz.shell.widgets import hint, menu
@@ -36,7 +36,7 @@ NO_HEADS = (
 )
 
 
-def models(question: OfModel) -> dict[str, str]:
+def models(question: ModelQuestion) -> dict[str, str]:
     steps = snapshots(question.folder)
     shown = question.checkpoint
     own = {
@@ -48,7 +48,7 @@ def models(question: OfModel) -> dict[str, str]:
     return own | others if steps else others | own
 
 
-def choose_model(question: OfModel) -> None:
+def choose_model(question: ModelQuestion) -> None:
     names = models(question)
     if not names:
         return
@@ -60,7 +60,7 @@ def choose_model(question: OfModel) -> None:
     menu("Second model", names, key=KEYS("other_model"), hides_label=True, width=330)
 
 
-def usual_model(question: OfModel, names: dict[str, str]) -> str:
+def usual_model(question: ModelQuestion, names: dict[str, str]) -> str:
     """The model to begin with: for the same languages, of as many heads, and one that can write."""
     known = checkpoints()
 
@@ -83,7 +83,7 @@ def shape_of(folder: Path) -> list[Any]:
     return [config.get(name) for name in ("n_heads", "n_encoder_layers", "n_decoder_layers")]
 
 
-def show_models(question: OfModel) -> None:
+def show_models(question: ModelQuestion) -> None:
     """The same sentence in both models, each head beside the one that looks most alike."""
     found = pair_of(question)
     if found is None:
@@ -101,14 +101,14 @@ def show_models(question: OfModel) -> None:
     show_labels(question, name, pair, view.head or pair.most_moved)
 
 
-def show_models_on_stage(question: OfModel) -> None:
+def show_models_on_stage(question: ModelQuestion) -> None:
     """How every head of one model differs from its partner in the other."""
     found = pair_of(question)
     if found is not None:
         heads_on_stage(found[1], address.read(CompareView), by_name(found[0]))
 
 
-def pair_of(question: OfModel) -> tuple[str, PairedTraces] | None:
+def pair_of(question: ModelQuestion) -> tuple[str, PairedTraces] | None:
     """The second model and both runs; None, with the reason shown, if there is no such pair."""
     # A typed translation is in the first model's words.
     question = replace(question, target="")
@@ -131,7 +131,7 @@ def pair_of(question: OfModel) -> tuple[str, PairedTraces] | None:
     return name, pair
 
 
-def of_other(question: OfModel, name: str) -> Trace:
+def of_other(question: ModelQuestion, name: str) -> Trace:
     """What the second model does on the sentence."""
     folder, _, step = name.partition("@")
     if folder in readers():
@@ -155,7 +155,9 @@ def matched_pair(first: Trace, second: Trace) -> PairedTraces:
     return PairedTraces(first, second, "model", matched(first, second))
 
 
-def by_surveys(question: OfModel, name: str, first: Trace, second: Trace) -> PairedTraces | None:
+def by_surveys(
+    question: ModelQuestion, name: str, first: Trace, second: Trace
+) -> PairedTraces | None:
     """The same with the partners that surveys of both models found; None without two of them."""
     other = checkpoints().get(name)
     surveys = [session.corpus_survey(each) for each in (question.checkpoint, other) if each]
@@ -177,7 +179,7 @@ def alike_words(pair: PairedTraces, most: float = 0.1) -> str:
     )
 
 
-def show_labels(question: OfModel, name: str, pair: PairedTraces, head: Head) -> None:
+def show_labels(question: ModelQuestion, name: str, pair: PairedTraces, head: Head) -> None:
     """What surveys found that both heads do on many sentences, where there are surveys."""
     folder, _, step = name.partition("@")
     known = checkpoints()

@@ -16,7 +16,7 @@ from viz.pages.decoded import decode, forget_forced, keep_fitting, show_differen
 from viz.pages.decoding_search import show_list, show_second_settings, show_settings
 from viz.service import session
 from viz.service.jobs.running import record
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.shell import address, stage
 from viz.shell.head_picker import keep_known
 from viz.shell.save_menu import captioned
@@ -24,7 +24,7 @@ from viz.shell.save_menu import captioned
 MARKED = "Words that differ from the first are marked."
 
 
-def settle(question: OfModel) -> OfModel:
+def settle(question: ModelQuestion) -> ModelQuestion:
     """What is asked here; what of the address does not fit it is dropped, with a notice."""
     forget_forced(question)
     question = replace(question, target="")
@@ -37,14 +37,14 @@ def settle(question: OfModel) -> OfModel:
     return question
 
 
-def choose_searches(question: OfModel) -> None:
+def choose_searches(question: ModelQuestion) -> None:
     question = settle(question)
     view = address.read(SearchView)
     show_settings(view, session.translator(question.checkpoint), "A: ")
     show_second_settings(view)
 
 
-def picture_of(question: OfModel) -> ComparedSearches:
+def picture_of(question: ModelQuestion) -> ComparedSearches:
     """Both results."""
     search, decoded = decode(question)
     view = address.read(SearchView)
@@ -53,12 +53,12 @@ def picture_of(question: OfModel) -> ComparedSearches:
     return ComparedSearches(found, (search, other), view.changes)
 
 
-def show_list_of(question: OfModel, picture: ComparedSearches) -> None:
+def show_list_of(question: ModelQuestion, picture: ComparedSearches) -> None:
     show_differences(question, address.read(SearchView), decode(question)[1])
     show_list(picture.results)
 
 
-def show_searches(question: OfModel) -> None:
+def show_searches(question: ModelQuestion) -> None:
     """What differs inside between the results of one search and of another, and both results."""
     question = replace(question, target="")
     picture = picture_of(question)
@@ -69,7 +69,7 @@ def show_searches(question: OfModel) -> None:
     captioned(words if is_same else f"{words} {MARKED}", [picture], KEYS("searches"))
 
 
-def show_heads_of(question: OfModel, picture: ComparedSearches) -> None:
+def show_heads_of(question: ModelQuestion, picture: ComparedSearches) -> None:
     """The heads while each search's best text is read, if the texts differ and the model runs."""
     view = address.read(CompareView)
     one, other = (each.translation.text for each in picture.decodings)
@@ -89,7 +89,7 @@ def searched(first: Trace, second: Trace) -> PairedTraces:
     return PairedTraces(first, second, "search")
 
 
-def show_searches_on_stage(question: OfModel) -> None:
+def show_searches_on_stage(question: ModelQuestion) -> None:
     question = settle(question)
     stage.say(f"Two searches{address.read(SearchView).changes.name}")
     picture = picture_of(question)

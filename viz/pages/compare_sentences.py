@@ -32,7 +32,7 @@ from viz.registry.pages import SENTENCE
 from viz.service import session
 from viz.service.jobs.removing import put_in, restore_tokens
 from viz.service.jobs.running import record
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.shell import address, opening, stage
 from viz.shell.save_menu import show_picture
 from viz.shell.widgets import hint, menu, segments
@@ -46,7 +46,7 @@ MOST_TRACED = 60
 """With more tokens in a sentence, tracing would take minutes."""
 
 
-def choose_sentence(question: OfModel) -> None:
+def choose_sentence(question: ModelQuestion) -> None:
     # On a phone in a line of its own.
     st.text_input(
         "Second sentence",
@@ -82,7 +82,7 @@ def swap() -> None:
     )
 
 
-def choose_view(_question: OfModel) -> None:
+def choose_view(_question: ModelQuestion) -> None:
     """Whether heads are shown, or layers and tokens; and which sentence is the first."""
     segments("View", SHOWN, key=KEYS("shown"), hides_label=False)
     st.button(
@@ -94,7 +94,7 @@ def choose_view(_question: OfModel) -> None:
     )
 
 
-def runs_of(question: OfModel) -> tuple[PairedTraces, Patched] | None:
+def runs_of(question: ModelQuestion) -> tuple[PairedTraces, Patched] | None:
     """Both runs, and the first with what is put in; None without a second sentence."""
     other = address.read(CompareView).other.strip()
     if not other:
@@ -110,7 +110,7 @@ def runs_of(question: OfModel) -> tuple[PairedTraces, Patched] | None:
     return pair, session.ask(put_in(*asked, parts))
 
 
-def show_sentences(question: OfModel) -> None:
+def show_sentences(question: ModelQuestion) -> None:
     """Both translations, what differs inside, and what parts of the second do in the first."""
     # A typed translation is of the first sentence alone.
     question = replace(question, target="")
@@ -139,7 +139,7 @@ def _written(patch: Any) -> str:
     return written_patches((patch,))
 
 
-def show_sentences_on_stage(question: OfModel) -> None:
+def show_sentences_on_stage(question: ModelQuestion) -> None:
     """How every head differs, or what tokens after a layer restore."""
     question = replace(question, target="")
     runs = runs_of(question)
@@ -204,7 +204,7 @@ def choose_word(patched: Patched) -> None:
     menu("Word", names, key=KEYS("traced"), hides_label=True, width=260)
 
 
-def show_layers(question: OfModel, view: CompareView, patched: Patched) -> None:
+def show_layers(question: ModelQuestion, view: CompareView, patched: Patched) -> None:
     """What each token's hidden states after each layer restore."""
     if max(len(patched.source), len(patched.predictions)) > MOST_TRACED:
         hint(f"Tracing takes sentences of up to {MOST_TRACED} tokens; shorten them.")
@@ -227,7 +227,7 @@ def show_layers(question: OfModel, view: CompareView, patched: Patched) -> None:
     choose_word(patched)
 
 
-def causal_trace(question: OfModel, other: str, patched: Patched) -> CausalTrace:
+def causal_trace(question: ModelQuestion, other: str, patched: Patched) -> CausalTrace:
     found = {}
     stages = streams(session.translator(question.checkpoint).model)
     slot = st.empty()

@@ -14,7 +14,7 @@ from viz.pages import corpus_head as head
 from viz.pages import corpus_rules as rules
 from viz.pages.corpus_parts import Asked, show_all_on_stage
 from viz.service import session
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.shell.parts import Part, show_parts
 from viz.shell.widgets import hint
 from viz.shell.width import watch_width
@@ -28,7 +28,7 @@ OF_CORPUS = {
 }
 
 
-def surveyed(question: OfModel) -> CorpusSurvey | None:
+def surveyed(question: ModelQuestion) -> CorpusSurvey | None:
     """The model's survey; None, with the reason shown, without one."""
     try:
         survey = session.corpus_survey(question.checkpoint)
@@ -41,7 +41,7 @@ def surveyed(question: OfModel) -> CorpusSurvey | None:
     return survey
 
 
-def show(question: OfModel) -> None:
+def show(question: ModelQuestion) -> None:
     survey = surveyed(question)
     if survey is not None:
         show_parts(SHOWN, OF_CORPUS, Asked(question, survey), KEYS, "over")

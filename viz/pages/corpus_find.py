@@ -34,7 +34,7 @@ from viz.pages.corpus_parts import (
 )
 from viz.service import session
 from viz.service.jobs.running import record
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.shell import address, stage
 from viz.shell.save_menu import save_button
 from viz.shell.theme import is_dark
@@ -56,7 +56,7 @@ Found = Sequence[tuple[int, Does]]
 GRID = KEYS("grid")
 
 
-def indexed(question: OfModel) -> SentenceIndex | None:
+def indexed(question: ModelQuestion) -> SentenceIndex | None:
     """The sentences of the survey; None, with the reason shown, without any."""
     try:
         index = session.sentence_index(question.checkpoint)
@@ -135,13 +135,13 @@ def show_search_on_stage(asked: Asked) -> None:
             stage.show((FoundMaps(traces, *place, said), KEYS("found")), narrow=is_narrow())
 
 
-def traced(question: OfModel, index: SentenceIndex, found: Found) -> list[Trace]:
+def traced(question: ModelQuestion, index: SentenceIndex, found: Found) -> list[Trace]:
     """The sentences that were found, with the model's translations."""
     return [session.ask(record(question.version, index.sources[number])) for number, _ in found]
 
 
 def show_found(
-    question: OfModel, index: SentenceIndex, place: Head, found: Found, key: str
+    question: ModelQuestion, index: SentenceIndex, place: Head, found: Found, key: str
 ) -> list[Trace]:
     """Sentences as small maps of a head; returns their traces."""
     traces = traced(question, index, found)
@@ -229,12 +229,14 @@ def show_drawing_on_stage(asked: Asked) -> None:
         stage.show((picture, KEYS("pattern")), narrow=is_narrow())
 
 
-def drawn_heads(question: OfModel, trace: Trace, view: CorpusView) -> DrawnHeads:
+def drawn_heads(question: ModelQuestion, trace: Trace, view: CorpusView) -> DrawnHeads:
     """The pattern in the address beside the heads that look there."""
     return DrawnHeads(trace, AttentionKind(view.drawn_in), view.drawn, target=question.target)
 
 
-def show_like(question: OfModel, attention: AttentionMap, drawn: BoolArray, place: Head) -> None:
+def show_like(
+    question: ModelQuestion, attention: AttentionMap, drawn: BoolArray, place: Head
+) -> None:
     """Other sentences in which a head does what was drawn, where a rule says what that is."""
     index = session.sentence_index(question.checkpoint)
     rule = rule_drawn(attention, drawn)

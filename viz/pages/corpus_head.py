@@ -35,7 +35,7 @@ from viz.registry.pages import ASKED
 from viz.service import session
 from viz.service.jobs.running import record
 from viz.service.model_menu import checkpoints
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.shell import address, current_head, stage
 from viz.shell.save_menu import show_picture
 from viz.shell.widgets import brief, row
@@ -104,7 +104,7 @@ def show_head_on_stage(asked: Asked) -> None:
         stage.show((picture, KEYS("spread")), narrow=is_narrow())
 
 
-def came(question: OfModel, survey: CorpusSurvey, place: Head) -> str | None:
+def came(question: ModelQuestion, survey: CorpusSurvey, place: Head) -> str | None:
     """When a head came, in the childhood of a model that has one."""
     with suppress(CheckpointError):
         growth = session.growth(question.checkpoint)
@@ -112,7 +112,7 @@ def came(question: OfModel, survey: CorpusSurvey, place: Head) -> str | None:
     return None
 
 
-def aligned(question: OfModel, place: Head) -> str | None:
+def aligned(question: ModelQuestion, place: Head) -> str | None:
     """How well a head links words, where that was measured."""
     table = session.alignment(question.checkpoint)
     return None if table is None else alignment_sentence(table, place)
@@ -129,14 +129,15 @@ def show_pairs(survey: CorpusSurvey, place: Head) -> None:
                 "Word": [pair.query for pair in pairs],
                 "Looks at": [pair.key for pair in pairs],
                 "When both occur": [style.percent(pair.share) for pair in pairs],
-                "Sentences": [pair.met for pair in pairs],
+                "Occurrences": [pair.met for pair in pairs],
             }
         ),
+        column_config={"Occurrences": st.column_config.NumberColumn(format="localized")},
         key=KEYS("pairs"),
         hide_index=True,
         height=212,
     )
-    st.caption("Pairs of words for which it looks from one to the other more than usual.")
+    st.caption("Pairs of words: from the first, it looks at the second more often than usual.")
 
 
 def show_strongest(asked: Asked, place: Head) -> None:
@@ -177,7 +178,7 @@ def tenth_name(tenth: int) -> str:
     return "Weakest tenth" if tenth == 0 else f"Tenth {10 - tenth} of 10"
 
 
-def show_nearest(question: OfModel, survey: CorpusSurvey, place: Head) -> None:
+def show_nearest(question: ModelQuestion, survey: CorpusSurvey, place: Head) -> None:
     """The heads that behave most alike, here and in other models."""
     site, head = place
     if site not in survey.probes:
@@ -201,7 +202,9 @@ def show_nearest(question: OfModel, survey: CorpusSurvey, place: Head) -> None:
     )
 
 
-def comparable(question: OfModel, survey: CorpusSurvey) -> list[tuple[str, Path, CorpusSurvey]]:
+def comparable(
+    question: ModelQuestion, survey: CorpusSurvey
+) -> list[tuple[str, Path, CorpusSurvey]]:
     """This model, then others that read the same language and have a survey."""
     models: list[tuple[str, Path, CorpusSurvey]] = [(question.name, question.folder, survey)]
     for name, folder in checkpoints().items():
@@ -216,7 +219,7 @@ def comparable(question: OfModel, survey: CorpusSurvey) -> list[tuple[str, Path,
     return models
 
 
-def show_match(question: OfModel, name: str, folder: Path, match: Nearest) -> None:
+def show_match(question: ModelQuestion, name: str, folder: Path, match: Nearest) -> None:
     """A button that shows a head like this one."""
     text = (
         f"{Head(match.site, match.head).short_name} · {style.fixed(match.difference, 2)} "

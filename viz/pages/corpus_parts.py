@@ -19,7 +19,7 @@ from viz.draw.labels import escape_markdown
 from viz.heads.view import VIEW as HEADS
 from viz.heads.view import HeadsView
 from viz.registry.pages import ASKED
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.shell import address, stage
 from viz.shell.theme import is_dark
 from viz.shell.width import is_narrow
@@ -33,7 +33,7 @@ CHART = KEYS("heads")
 class Asked:
     """A question about a model that has a survey."""
 
-    question: OfModel
+    question: ModelQuestion
     survey: CorpusSurvey
 
     @property

@@ -14,7 +14,7 @@ from viz.effects.price import price_words
 from viz.pages.corpus_parts import Asked, show_all_on_stage
 from viz.service import session
 from viz.service.jobs.removing import follow_rules
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.shell import address, stage
 from viz.shell.save_menu import show_picture
 from viz.shell.theme import is_dark
@@ -66,7 +66,7 @@ def show_rules_on_stage(asked: Asked) -> None:
 
 
 def show_with_rules(
-    question: OfModel, heads: tuple[Head, ...], words: Literal["", "said", "whole"] = ""
+    question: ModelQuestion, heads: tuple[Head, ...], words: Literal["", "said", "whole"] = ""
 ) -> None:
     """What the model writes with rules in place of heads, as `follow_rules` takes them."""
     trace = session.ask(question.record)

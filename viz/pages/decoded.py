@@ -12,7 +12,7 @@ from viz.draw.keys import Keys
 from viz.links.searches import SearchView
 from viz.pages.decoding_forced_words import show_changes, show_forced
 from viz.service import session
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.service.results import Decoded
 from viz.shell import address
 
@@ -24,7 +24,7 @@ KEYS = Keys("decoded")
 class Shown:
     """A decoding as the parts of its page show it."""
 
-    question: OfModel
+    question: ModelQuestion
     view: DecodingView
     search: Search
     decoded: Decoded
@@ -35,12 +35,12 @@ Asked = tuple[Path, str, str]
 _ASKED: Kept[Asked | None] = Kept(KEYS("asked"), nothing)
 
 
-def asked_of(question: OfModel) -> Asked:
+def asked_of(question: ModelQuestion) -> Asked:
     """What is decoded, whatever the search: folder, sentence and target."""
     return question.folder, question.sentence, question.target
 
 
-def forget_forced(question: OfModel) -> None:
+def forget_forced(question: ModelQuestion) -> None:
     """Drop forced words of another sentence or model, or that a new target does not begin with."""
     before, now = _ASKED.value, asked_of(question)
     if before is not None and before != now and not address.is_followed():
@@ -50,14 +50,14 @@ def forget_forced(question: OfModel) -> None:
     _ASKED.value = now
 
 
-def begins_as_forced(question: OfModel, view: SearchView) -> bool:
+def begins_as_forced(question: ModelQuestion, view: SearchView) -> bool:
     """Whether the target sentence begins with the forced words, or there is none."""
     if not question.target:
         return True
     return begun(question, free_search(question, view)).prefix[: len(view.prefix)] == view.prefix
 
 
-def keep_fitting(question: OfModel, view: SearchView) -> None:
+def keep_fitting(question: ModelQuestion, view: SearchView) -> None:
     """Drop a mask that is for another sentence or model from the address, with a notice."""
     if not view.mask:
         return
@@ -71,12 +71,12 @@ def keep_fitting(question: OfModel, view: SearchView) -> None:
         address.note("mask", f"{error} The model's own masks are used.")
 
 
-def free_search(question: OfModel, view: SearchView) -> Search:
+def free_search(question: ModelQuestion, view: SearchView) -> Search:
     """The search that the settings ask of the model, without forced words."""
     return view.settings.search(own=session.translator(question.checkpoint).search)
 
 
-def begun(question: OfModel, search: Search) -> Search:
+def begun(question: ModelQuestion, search: Search) -> Search:
     """The search; a typed translation leaves it nothing to write."""
     if not question.target:
         return search
@@ -84,7 +84,7 @@ def begun(question: OfModel, search: Search) -> Search:
     return replace(search, prefix=(*model.prefix(question.target), model.model.config.eos_id))
 
 
-def decode(question: OfModel) -> tuple[Search, Decoded]:
+def decode(question: ModelQuestion) -> tuple[Search, Decoded]:
     """How the sentence is translated; forced words that are not possible are left out."""
     view = address.read(SearchView)
     # Forced words either continue a target sentence that they leave, or are part of it.
@@ -102,7 +102,7 @@ def decode(question: OfModel) -> tuple[Search, Decoded]:
         return decode(question)
 
 
-def show_differences(question: OfModel, view: SearchView, decoded: Decoded) -> None:
+def show_differences(question: ModelQuestion, view: SearchView, decoded: Decoded) -> None:
     """The translation with and without changes to the model, and with and without forced words."""
     # Always there, so that what follows keeps its place and its state.
     with st.container(key=KEYS("words")):

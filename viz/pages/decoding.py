@@ -29,7 +29,7 @@ from viz.pages.decoding_layers import show_layers
 from viz.pages.decoding_search import choose_search, show_widths
 from viz.pages.decoding_steps import show_heads, show_step_options, show_steps
 from viz.service import session
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.service.results import Decoded
 from viz.shell import address, current_head, hall, stage
 from viz.shell.head_picker import keep_known
@@ -46,7 +46,7 @@ def bring_head() -> None:
         address.bring(heads=tuple(heads))
 
 
-def forget_step(question: OfModel) -> None:
+def forget_step(question: ModelQuestion) -> None:
     """Show another translation from its first step."""
     before, now = _STEP_OF.value, asked_of(question)
     if before not in (None, now) and not address.is_followed():
@@ -125,7 +125,7 @@ def show_question(asked: Shown) -> None:
     stage.offer(hall.KEY_HELP)
 
 
-def show(question: OfModel) -> None:
+def show(question: ModelQuestion) -> None:
     forget_forced(question)
     forget_step(question)
     bring_head()

@@ -22,7 +22,7 @@ from viz.links.searches import RANGES, search_name
 from viz.pages.decoded import Shown
 from viz.service import session
 from viz.service.jobs.running import read_branches
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.service.results import Decoded
 from viz.shell import address, stage
 from viz.shell.save_menu import show_picture
@@ -64,7 +64,9 @@ def show_beams(asked: Shown) -> None:
     show_hypotheses(question, view, decoding, search)
 
 
-def show_branch(question: OfModel, view: DecodingView, search: Search, decoded: Decoded) -> None:
+def show_branch(
+    question: ModelQuestion, view: DecodingView, search: Search, decoded: Decoded
+) -> None:
     """The hypothesis under the pointer, and what it looked at in the source."""
     decoding, cross = decoded.decoding, None
     if len(decoding.nodes) * len(decoding.translation.source) <= MOST_CELLS:
@@ -90,7 +92,7 @@ def show_tree_on_stage(view: DecodingView, search: Search, decoding: Decoding) -
 
 
 def show_hypotheses(
-    question: OfModel, view: DecodingView, decoding: Decoding, search: Search
+    question: ModelQuestion, view: DecodingView, decoding: Decoding, search: Search
 ) -> None:
     """The hypotheses that ended, each with its score and a button to study it."""
     texts = [text_of(question, decoding, node) for node in decoding.ranked]
@@ -126,7 +128,7 @@ OWN_SEARCH = "The tree shows the model's own search, not the target sentence abo
 STUDY_HELP = "Every page then shows this translation, as if you had typed it as the target."
 
 
-def text_of(question: OfModel, decoding: Decoding, node: SearchNode) -> str:
+def text_of(question: ModelQuestion, decoding: Decoding, node: SearchNode) -> str:
     model = session.translator(question.checkpoint)
     return model.tokenizer.target.decode(decoding.token_ids(node))
 
@@ -153,7 +155,7 @@ def hypothesis_html(
 
 
 def study_clicked(
-    question: OfModel,
+    question: ModelQuestion,
     view: DecodingView,
     decoding: Decoding,
     search: Search,
@@ -177,7 +179,7 @@ def study_clicked(
 
 
 def target_of(
-    question: OfModel, node: SearchNode, text: str, view: DecodingView, search: Search
+    question: ModelQuestion, node: SearchNode, text: str, view: DecodingView, search: Search
 ) -> str | None:
     """The target that makes every page show a hypothesis; None for one without any words."""
     own = session.translator(question.checkpoint).search

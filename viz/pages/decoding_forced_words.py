@@ -14,7 +14,7 @@ from viz.links.head_refs import ALL_HEADS, named_heads
 from viz.links.link_interventions import Changes
 from viz.links.searches import SearchView
 from viz.service import session
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.service.results import Decoded
 from viz.shell import address, stage
 from viz.shell.theme import is_dark
@@ -109,7 +109,7 @@ def show_forced(before: Decoded, after: Decoded) -> None:
         )
 
 
-def show_beginning(question: OfModel) -> None:
+def show_beginning(question: ModelQuestion) -> None:
     """A field for the beginning of the translation."""
     st.session_state.setdefault(BEGINNING, "")
     st.text_input(
@@ -123,7 +123,7 @@ def show_beginning(question: OfModel) -> None:
     )
 
 
-def take_beginning(question: OfModel) -> None:
+def take_beginning(question: ModelQuestion) -> None:
     """Let the translation begin with the typed text."""
     text = st.session_state[BEGINNING].strip()
     if not text:

@@ -16,7 +16,7 @@ from viz.decoding.steps import OneStep
 from viz.decoding.view import KEYS, STEP_KINDS, DecodingView
 from viz.pages.decoded import Shown
 from viz.pages.decoding_forced_words import show_beginning
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.service.results import Decoded
 from viz.shell import address, stage
 from viz.shell.head_picker import choose_heads
@@ -29,7 +29,7 @@ _SENT = Kept(KEYS("sent"), int)
 """The step that the browser shows; how many steps it was sent that it did not choose itself."""
 
 
-def name_of(question: OfModel, view: DecodingView, search: Search) -> str:
+def name_of(question: ModelQuestion, view: DecodingView, search: Search) -> str:
     """A name for a decoding, by which the browser's messages are matched to it."""
     written = repr((question, search, view.changes)).encode()
     return hashlib.blake2b(written, digest_size=8).hexdigest()

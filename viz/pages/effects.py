@@ -14,7 +14,7 @@ from viz.pages.effects_asked import Asked
 from viz.pages.effects_removal import show_removal, show_removal_on_stage
 from viz.pages.effects_words import open_pair
 from viz.service import session
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.shell import address, stage
 from viz.shell.head_picker import keep_known
 from viz.shell.parts import Part, show_parts
@@ -64,7 +64,7 @@ def clamp_view(model: Translator, predictions: Tokens) -> EffectsView:
     return address.read(EffectsView)
 
 
-def show(question: OfModel) -> None:
+def show(question: ModelQuestion) -> None:
     model = session.translator(question.checkpoint)
     trace = session.ask(question.record)
     view = open_pair(question, clamp_view(model, trace.predictions), trace)

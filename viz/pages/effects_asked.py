@@ -16,7 +16,7 @@ from viz.effects.view import EffectsView
 from viz.service import session
 from viz.service.jobs.contrasting import contrast_words
 from viz.service.jobs.removing import measure_effects, write_without
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 
 WHOLE = "The whole translation"
 
@@ -25,7 +25,7 @@ WHOLE = "The whole translation"
 class Asked:
     """A question about a translation, the page as the address describes it, and the model."""
 
-    question: OfModel
+    question: ModelQuestion
     view: EffectsView
     trace: Trace
     model: Translator

@@ -35,7 +35,7 @@ from viz.service.jobs.contrasting import (
     find_paths,
     try_random_sets,
 )
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.shell import address, stage
 from viz.shell.save_menu import show_picture
 from viz.shell.theme import is_dark
@@ -152,7 +152,7 @@ def show_set(asked: Asked) -> None:
         )
 
 
-def without_html(question: OfModel, heads: tuple[Head, ...]) -> str:
+def without_html(question: ModelQuestion, heads: tuple[Head, ...]) -> str:
     """The translation without some heads, with its changes marked, as HTML."""
     after = session.run(question, Intervention(heads=dict.fromkeys(heads, 0))).free.text
     before = session.run(question).free.text

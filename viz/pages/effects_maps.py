@@ -32,7 +32,7 @@ from viz.service.jobs.examples import find_later_rows
 from viz.service.jobs.removing import attribute_self, measure_agreement
 from viz.service.jobs.running import record
 from viz.service.model_menu import toy_task
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.shell import stage
 from viz.shell.save_menu import show_picture
 from viz.shell.widgets import brief, hint, menu, row
@@ -204,7 +204,7 @@ def show_maps_on_stage(asked: Asked) -> None:
         stage.show((picture, KEYS("maps")), narrow=narrow)
 
 
-def alignment_of(question: OfModel, *, numbered: bool = True) -> AlignmentMap | None:
+def alignment_of(question: ModelQuestion, *, numbered: bool = True) -> AlignmentMap | None:
     """How far the model's heads are from hand-made alignments; None where nothing is kept."""
     table = session.alignment(question.checkpoint)
     if table is None:
@@ -212,7 +212,7 @@ def alignment_of(question: OfModel, *, numbered: bool = True) -> AlignmentMap | 
     return AlignmentMap(table, question.model_name, numbered)
 
 
-def _why_no_alignment(question: OfModel) -> str:
+def _why_no_alignment(question: ModelQuestion) -> str:
     # A name may say nothing of languages.
     is_other = set(language_pair(question.folder.name)) not in ({"en", "de"}, {""})
     other = is_other or toy_task(question.folder) is not None

@@ -12,7 +12,7 @@ from viz.pages.effects_asked import Asked
 from viz.pages.effects_switches import offer_switches, show_without
 from viz.service import session
 from viz.service.jobs.removing import remove_heads
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.shell import stage
 from viz.shell.save_menu import show_picture
 from viz.shell.widgets import hint
@@ -21,13 +21,13 @@ from viz.shell.width import is_narrow
 ONLY_TRAINED = "Only the fully trained model has these curves; choose its last training step."
 
 
-def curve_of(question: OfModel) -> RemovalCurve:
+def curve_of(question: ModelQuestion) -> RemovalCurve:
     """The curve of this translation while heads are removed one after another."""
     left = session.ask(remove_heads(question.record))
     return RemovalCurve(left, question.sentence, question.target)
 
 
-def example_curves(question: OfModel) -> dict[str, ExamplesCurve]:
+def example_curves(question: ModelQuestion) -> dict[str, ExamplesCurve]:
     """The curves over the model's examples by measure; none, with the reason shown, without any."""
     steps = snapshots(question.folder)
     if question.snapshot not in (None, len(steps) - 1):

@@ -19,7 +19,7 @@ from viz.service import session
 from viz.service.jobs.contrasting import (
     list_rivals,
 )
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.shell import address
 from viz.shell.widgets import menu, row
 
@@ -33,7 +33,7 @@ _ANEW = Kept(KEYS("anew"), bool)
 """Whether a target token waits for another word of its own."""
 
 
-def open_pair(question: OfModel, view: EffectsView, trace: Trace) -> EffectsView:
+def open_pair(question: ModelQuestion, view: EffectsView, trace: Trace) -> EffectsView:
     """The view with both words: where one is missing, the least certain, or the next likeliest."""
     anew = _ANEW.take()
     if not view.is_against and not anew:
@@ -48,7 +48,9 @@ def open_pair(question: OfModel, view: EffectsView, trace: Trace) -> EffectsView
     return address.read(EffectsView)
 
 
-def others(question: OfModel, place: int | None, predictions: Tokens) -> list[tuple[str, str]]:
+def others(
+    question: ModelQuestion, place: int | None, predictions: Tokens
+) -> list[tuple[str, str]]:
     """The likeliest other tokens in one place: as the address spells them, and for people."""
     assert place is not None, "the view has a target token"
     found = session.ask(list_rivals(question.record, place))

@@ -37,7 +37,7 @@ from viz.pages.model_figure import asks_of, figure_of, key_of, open_asked
 from viz.service import session
 from viz.service.answers import price_of
 from viz.service.jobs.removing import measure_effects
-from viz.service.questions import OfModel, Question
+from viz.service.questions import ModelQuestion, Question
 from viz.shell import address, current_head, hall, stage, tab_row
 from viz.shell.answer import show_large
 from viz.shell.fragments import fragment
@@ -79,7 +79,9 @@ def on_selection() -> None:
 def in_corpus(question: Question) -> bool:
     """Whether what the heads of a model do over many sentences was surveyed."""
     with suppress(CheckpointError):
-        return isinstance(question, OfModel) and bool(session.corpus_survey(question.checkpoint))
+        return isinstance(question, ModelQuestion) and bool(
+            session.corpus_survey(question.checkpoint)
+        )
     return False
 
 
@@ -121,7 +123,7 @@ def show_heads(question: Question) -> None:
         replace(
             figure,
             # Without a model, no head can be switched off.
-            effects=losses if isinstance(question, OfModel) else None,
+            effects=losses if isinstance(question, ModelQuestion) else None,
             pages=[each for each in figure.pages if each != VIEW.name],
         ),
         key=key_of(question),
@@ -142,7 +144,7 @@ def show_heads(question: Question) -> None:
             with tab_row.tabs():
                 pass
     with stage.picture():
-        if stage.is_on() and view.off and isinstance(question, OfModel):
+        if stage.is_on() and view.off and isinstance(question, ModelQuestion):
             show_large(question)
         heads_view(
             payload,
@@ -177,14 +179,14 @@ def row_to_guess(prepared: Prepared, view: HeadsView) -> Asked | None:
 def tell_without(question: Question, view: HeadsView) -> None:
     """Let the translation above become what the model writes without the heads switched off."""
     outcome: dict[str, Any] | None = None
-    if view.off and isinstance(question, OfModel):
+    if view.off and isinstance(question, ModelQuestion):
         outcome = {"off": written_heads(view.off)}
         with session.refusals():
             outcome |= what_comes(question, view)
     without(outcome)
 
 
-def what_comes(question: OfModel, view: HeadsView) -> dict[str, Any]:
+def what_comes(question: ModelQuestion, view: HeadsView) -> dict[str, Any]:
     """What the model writes without the heads, and what they cost, as the browser takes it."""
     under = Intervention(heads=dict.fromkeys(view.off, Gate(0)))
     before, after = (session.run(question, each) for each in (UNCHANGED, under))
@@ -208,7 +210,7 @@ def what_comes(question: OfModel, view: HeadsView) -> dict[str, Any]:
 def read_losses(question: Question, view: HeadsView) -> Mapping[Site, FloatArray]:
     """What the translation loses without each head, if heads are ordered by it; else nothing."""
     losses: Mapping[Site, FloatArray] = {}
-    if view.order == EFFECT.key and isinstance(question, OfModel):
+    if view.order == EFFECT.key and isinstance(question, ModelQuestion):
         # Without an answer, the heads stand in their usual order.
         with session.refusals():
             losses = session.ask(measure_effects(question.record)).of()
@@ -220,7 +222,7 @@ def offer_keys(prepared: Prepared) -> None:
     keys = ["Arrow keys: layer and head", "V: lines"]
     if len(prepared.kinds) > 1:
         keys.append("A: attention")
-    if isinstance(prepared.question, OfModel):
+    if isinstance(prepared.question, ModelQuestion):
         keys.append("X: switch the head off")
     if hall.is_there():
         keys.append(hall.KEY_HELP)

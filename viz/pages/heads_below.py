@@ -27,7 +27,7 @@ from viz.pages.heads_trace import Prepared, selected_sites
 from viz.save.formats import ExportError
 from viz.service import session
 from viz.service.jobs.running import record, translate
-from viz.service.questions import OfModel, OfReader, OfTrace, Question
+from viz.service.questions import ModelQuestion, Question, ReaderQuestion, TraceQuestion
 from viz.service.versions import snapshot_of, version_of
 from viz.shell import address
 from viz.shell.save_menu import captioned, show_picture
@@ -88,7 +88,7 @@ def show_below(prepared: Prepared, view: HeadsView, losses: Mapping[Site, FloatA
     }
     segments("Below the picture", sections, key=KEYS("below"))
     match view.below:
-        case "rule" if rules is not None and isinstance(question, OfModel):
+        case "rule" if rules is not None and isinstance(question, ModelQuestion):
             show_rule(question, rules, sites, head, narrow=WIDTH.value == "narrow")
         case "numbers":
             show_numbers(prepared, sites, head)
@@ -96,7 +96,7 @@ def show_below(prepared: Prepared, view: HeadsView, losses: Mapping[Site, FloatA
             show_query_key(prepared, view, head)
         case "matrices":
             show_matrices(question, sites, head)
-        case "training" if grown is not None and isinstance(question, OfModel):
+        case "training" if grown is not None and isinstance(question, ModelQuestion):
             show_training(question, view, grown, sites, head)
         case _:
             show_facts(prepared, sites, head)
@@ -105,21 +105,21 @@ def show_below(prepared: Prepared, view: HeadsView, losses: Mapping[Site, FloatA
 def show_matrices(question: Question, sites: Sequence[Site], head: int) -> None:
     """The weight matrices of the selected heads."""
     match question:
-        case OfModel():
+        case ModelQuestion():
             model = session.translator(question.checkpoint)
             for site in sites:
                 matrices = model.head_matrices(site, head)
                 show_picture(WeightMatrices(matrices, site, head), KEYS("matrices", site))
-        case OfReader():
+        case ReaderQuestion():
             hint("Weight matrices are shown only for Headscope's own models.")
-        case OfTrace():
+        case TraceQuestion():
             hint("A trace holds no weight matrices; open its model to see them.")
 
 
 def childhood(prepared: Prepared, site: Site, head: int) -> list[Childhood]:
     """The selected head, and every head beside it, through the training; none without snapshots."""
     question = prepared.question
-    if not isinstance(question, OfModel):
+    if not isinstance(question, ModelQuestion):
         return []
     folder, sentence = question.folder, question.sentence
     steps = snapshots(folder)
@@ -211,7 +211,7 @@ def picked_cell(prepared: Prepared, view: HeadsView) -> tuple[Site, int, int] | 
 
 def read_training(question: Question) -> Growth | None:
     """The heads' measures during training; None where they were not recorded."""
-    if not isinstance(question, OfModel):
+    if not isinstance(question, ModelQuestion):
         return None
     try:
         return session.growth(question.checkpoint)
@@ -221,7 +221,7 @@ def read_training(question: Question) -> Growth | None:
 
 
 def show_training(
-    question: OfModel, view: HeadsView, grown: Growth, sites: Sequence[Site], head: int
+    question: ModelQuestion, view: HeadsView, grown: Growth, sites: Sequence[Site], head: int
 ) -> None:
     """The curves of one measure, for each selected head's kind of attention."""
     there = [key for site in sites for key in grown.measures(site.kind)]

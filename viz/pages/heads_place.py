@@ -8,7 +8,7 @@ from viz.browser.trace_payload import JOINT
 from viz.heads.view import KEYS, VIEW, HeadsView
 from viz.links.head_refs import USUAL
 from viz.pages.heads_trace import BY_NAME, JOINED, Prepared, selected_sites
-from viz.service.questions import OfModel, OfTrace
+from viz.service.questions import ModelQuestion, TraceQuestion
 from viz.shell import address, current_head
 from viz.shell.head_picker import keep_counted
 
@@ -85,7 +85,7 @@ def clamp_place(prepared: Prepared) -> None:
     n_layers = max(len(trace.layers(kind)) for kind in kinds)
     n_heads = min(seen.n_heads for site, seen in trace.maps.items() if site.kind in kinds)
     places = (("layer", view.layer, n_layers), ("head", view.head, n_heads))
-    shown = "This trace" if isinstance(prepared.question, OfTrace) else "This model"
+    shown = "This trace" if isinstance(prepared.question, TraceQuestion) else "This model"
     if is_newly_chosen(model) and any(asked >= count for _, asked, count in places):
         # Nobody asked for that head of this model.
         places = (("layer", USUAL, n_layers), ("head", USUAL, n_heads))
@@ -109,7 +109,7 @@ def clamp_place(prepared: Prepared) -> None:
 def clamp_off(prepared: Prepared) -> None:
     """Keep those heads off that this model has, or none where it cannot be run without a head."""
     view = address.read(HeadsView)
-    if isinstance(prepared.question, OfModel):
+    if isinstance(prepared.question, ModelQuestion):
         counts = {site: seen.n_heads for site, seen in prepared.trace.maps.items()}
         keep_counted("off", view.off, counts, "the others stay switched off.")
     elif view.off:

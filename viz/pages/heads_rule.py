@@ -17,7 +17,7 @@ from viz.heads.view import KEYS, RULED, HeadsView
 from viz.pages.corpus_rules import show_with_rules
 from viz.pages.heads_trace import Prepared
 from viz.service import session
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.shell import address
 from viz.shell.save_menu import show_picture
 from viz.shell.widgets import brief, row, segments
@@ -26,7 +26,7 @@ from viz.shell.widgets import brief, row, segments
 def read_rules(prepared: Prepared, sites: Sequence[Site], head: int) -> HeadRules | None:
     """The rules of a model's heads; None where the selected ones have none."""
     question = prepared.question
-    if not isinstance(question, OfModel):
+    if not isinstance(question, ModelQuestion):
         return None
     # What is wrong with the file is said where its labels would stand.
     with suppress(CheckpointError):
@@ -37,7 +37,7 @@ def read_rules(prepared: Prepared, sites: Sequence[Site], head: int) -> HeadRule
 
 
 def show_rule(
-    question: OfModel, rules: HeadRules, sites: Sequence[Site], head: int, *, narrow: bool
+    question: ModelQuestion, rules: HeadRules, sites: Sequence[Site], head: int, *, narrow: bool
 ) -> None:
     """Whether the rules of the selected heads hold on this sentence."""
     view = address.read(HeadsView)

@@ -18,7 +18,7 @@ from viz.browser.trace_payload import JOINT, Labels
 from viz.heads.view import KEYS, VIEW, HeadsView
 from viz.service import session
 from viz.service.jobs.examples import find_later_rows
-from viz.service.questions import OfModel, OfReader, OfTrace, Question
+from viz.service.questions import ModelQuestion, Question, ReaderQuestion, TraceQuestion
 
 JOINED = (AttentionKind.ENCODER, AttentionKind.CROSS, AttentionKind.DECODER)
 """The kinds of attention in the joint picture, in reading order."""
@@ -44,7 +44,7 @@ class Prepared:
     @property
     def target(self) -> str:
         """The translation that a person typed; empty for none."""
-        return self.question.target if isinstance(self.question, OfModel) else ""
+        return self.question.target if isinstance(self.question, ModelQuestion) else ""
 
     @property
     def kinds(self) -> list[AttentionKind]:
@@ -65,17 +65,17 @@ def prepare(question: Question, reading: Reading) -> Prepared:
     labels: Labels = {}
     facts: Facts | None = None
     match question:
-        case OfModel():
+        case ModelQuestion():
             trace = session.ask(question.record)
             seen = read(trace, reading)
             if seen.by_prediction:
                 note = alignment_note(session.ask(find_later_rows(question.version)))
                 seen = replace(seen, notes=(*seen.notes, *filter(None, [note])))
             seen, labels = with_labels(seen, question.checkpoint)
-        case OfReader(folder=folder, trace=trace):
+        case ReaderQuestion(folder=folder, trace=trace):
             seen = replace(read(trace, reading), folder=checkpoint_name(folder))
             seen, labels = with_labels(seen, folder)
-        case OfTrace(trace=trace):
+        case TraceQuestion(trace=trace):
             # It has no model, and so no heads that anybody surveyed.
             if reading != AS_RECORDED:
                 seen = replace(read(trace, reading), file=question.name)
@@ -89,7 +89,7 @@ def prepare(question: Question, reading: Reading) -> Prepared:
 _OF_FILES: WeakKeyDictionary[Trace, tuple[ReadTrace, Facts]] = WeakKeyDictionary()
 
 
-def _of_file(question: OfTrace) -> tuple[ReadTrace, Facts]:
+def _of_file(question: TraceQuestion) -> tuple[ReadTrace, Facts]:
     """A saved trace as it was recorded, and its facts: the same for everybody who opens it."""
     if question.trace not in _OF_FILES:
         seen = replace(read(question.trace), file=question.name)

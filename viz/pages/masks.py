@@ -23,7 +23,7 @@ from viz.pages.masks_own import show_masks, show_masks_on_stage, show_pictures
 from viz.pages.masks_selection import Selection
 from viz.service import session
 from viz.service.jobs.running import translate
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.service.results import Batch
 from viz.shell import address, bar, current_head, stage, tab_row
 from viz.shell.parts import Part, show_parts
@@ -46,7 +46,7 @@ def bring_head() -> None:
         address.bring(masked=str(site.kind), layer=site.layer, head=head)
 
 
-def clamp_view(question: OfModel) -> MasksView:
+def clamp_view(question: ModelQuestion) -> MasksView:
     """The view, with sentence, layer and head in the range of this batch and model."""
     view = address.read(MasksView)
     places = {"layer": view.layer, "head": view.head}
@@ -65,7 +65,7 @@ def clamp_view(question: OfModel) -> MasksView:
     return address.read(MasksView)
 
 
-def opening_head(question: OfModel, view: MasksView) -> dict[str, int]:
+def opening_head(question: ModelQuestion, view: MasksView) -> dict[str, int]:
     """The layer and head from which the mask hides most weight; the first if it hides none."""
     number = min(view.number, view.n_sentences)
     selection = selection_of(question, replace(view, number=number, layer=0, head=0))
@@ -78,7 +78,7 @@ def opening_head(question: OfModel, view: MasksView) -> dict[str, int]:
     return dict(zip(("layer", "head"), place or (0, 0), strict=True))
 
 
-def counts(question: OfModel, kind: AttentionKind) -> dict[str, int]:
+def counts(question: ModelQuestion, kind: AttentionKind) -> dict[str, int]:
     """The numbers of layers and heads of a kind of attention."""
     config = session.translator(question.checkpoint).model.config
     is_encoder = kind is AttentionKind.ENCODER
@@ -114,7 +114,7 @@ def show_places(selection: Selection) -> None:
         menu(title, numbers, key=KEYS(name), hides_label=True, width=116)
 
 
-def selection_of(question: OfModel, view: MasksView) -> Selection | None:
+def selection_of(question: ModelQuestion, view: MasksView) -> Selection | None:
     """The batch and the selection in it; None if a sentence cannot be translated."""
     asked = replace(
         question, further=tuple(view.further[: MOST_SENTENCES - 1]), number=view.number - 1
@@ -123,7 +123,7 @@ def selection_of(question: OfModel, view: MasksView) -> Selection | None:
     return None if made is None else Selection(asked, made, view.kind, view.layer, view.head)
 
 
-def batch_of(question: OfModel) -> Batch | None:
+def batch_of(question: ModelQuestion) -> Batch | None:
     """The traces of a batch; None, with a warning, if something is wrong with a sentence."""
     for number, sentence in enumerate(question.sentences):
         try:
@@ -144,7 +144,7 @@ def batch_of(question: OfModel) -> Batch | None:
         return None
 
 
-def suit_batch(question: OfModel) -> None:
+def suit_batch(question: ModelQuestion) -> None:
     """Give the batch sentences of the model's language or task, while nobody typed any."""
     batch = address.read(MasksView).batch
     if batch not in (FURTHER, _SUITED.value):
@@ -177,12 +177,12 @@ OF_MASKS = {
 }
 
 
-def show(question: OfModel) -> None:
+def show(question: ModelQuestion) -> None:
     show_part(question)
     watch_width()
 
 
-def show_part(question: OfModel) -> None:
+def show_part(question: ModelQuestion) -> None:
     suit_batch(question)
     bring_head()
     view = clamp_view(question)

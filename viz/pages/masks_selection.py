@@ -24,7 +24,7 @@ from viz.masks.preset_masks import edited_mask, preset_mask
 from viz.masks.steps import Steps
 from viz.masks.view import KEYS, MasksView
 from viz.save.picture import Picture
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.service.results import Batch, Outcome
 from viz.shell import address, stage
 from viz.shell.save_menu import save_button, show_picture
@@ -66,7 +66,7 @@ class Selection:
         head: from 0.
     """
 
-    question: OfModel
+    question: ModelQuestion
     batch: Batch
     kind: AttentionKind
     layer: int

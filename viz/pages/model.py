@@ -19,7 +19,7 @@ from viz.pages.model_pictures import pictures_at
 from viz.registry.pages import SENTENCE, TARGET
 from viz.service import session
 from viz.service.model_menu import copies
-from viz.service.questions import OfModel, Question
+from viz.service.questions import ModelQuestion, Question
 from viz.shell import address, stage
 from viz.shell.save_menu import save_button
 
@@ -64,7 +64,7 @@ def _reached(name: str, value: Any) -> Any:
 
 def on_example(question: Question) -> None:
     """Go on to the next example, as a picture that nobody watches asks."""
-    if address.is_followed() or not isinstance(question, OfModel):
+    if address.is_followed() or not isinstance(question, ModelQuestion):
         return
     examples = session.examples(question.folder)
     if not address.read(ModelPageView).kiosk or not examples:
@@ -109,7 +109,7 @@ def keys_at(place: Place, stop: int, *, walks: bool) -> str:
 def show(question: Question) -> None:
     """The figure, for a question that has an answer."""
     act = address.read(ModelPageView).act
-    if act and isinstance(question, OfModel):
+    if act and isinstance(question, ModelQuestion):
         show_act(question, act)
         return
     st.html(css.MODEL_CSS)
@@ -147,6 +147,6 @@ def show(question: Question) -> None:
     place = place_in(figure, now.place)
     if stage.is_on():
         stage.say(title_of(place, figure))
-        stage.offer(keys_at(place, now.walk, walks=isinstance(question, OfModel)))
+        stage.offer(keys_at(place, now.walk, walks=isinstance(question, ModelQuestion)))
         return
     save_button(pictures_at(place, figure, question), KEY, question=question)

@@ -22,7 +22,7 @@ from viz.service.jobs.contrasting import contrast_words, darken_heads, find_head
 from viz.service.jobs.removing import put_in, restore_tokens
 from viz.service.jobs.running import record, translate
 from viz.service.model_menu import checkpoints, copies
-from viz.service.questions import OfModel, Question
+from viz.service.questions import ModelQuestion, Question
 from viz.service.versions import snapshot_of, version_of
 from viz.shell import address, opening, stage
 from viz.shell.save_menu import captioned
@@ -37,9 +37,9 @@ MOST_TOKENS: int = CONSTANTS["ACTS"]["MOST_TOKENS"]
 """Tokens of a sentence, at most: with more, an act would take minutes to be made."""
 
 
-Make = Callable[[OfModel], Act]
+Make = Callable[[ModelQuestion], Act]
 
-_ACTS: dict[str, tuple[Callable[[OfModel], bool], Make]] = {}
+_ACTS: dict[str, tuple[Callable[[ModelQuestion], bool], Make]] = {}
 """Where there may be each act, and what makes it."""
 
 
@@ -47,7 +47,9 @@ class NoAct(Exception):
     """What there is no act of; the message says so in a sentence."""
 
 
-def an_act(name: str, may_be: Callable[[OfModel], bool] = lambda _: True) -> Callable[[Make], Make]:
+def an_act(
+    name: str, may_be: Callable[[ModelQuestion], bool] = lambda _: True
+) -> Callable[[Make], Make]:
     """Enter what makes an act.
 
     Args:
@@ -64,22 +66,22 @@ def an_act(name: str, may_be: Callable[[OfModel], bool] = lambda _: True) -> Cal
 
 def acts_of(question: Question) -> tuple[str, ...]:
     """The acts that there may be of a sentence."""
-    if not isinstance(question, OfModel) or copies(question.folder):
+    if not isinstance(question, ModelQuestion) or copies(question.folder):
         return ()
     return tuple(name for name in ACTS if _ACTS[name][0](question))
 
 
-def grower_of(question: OfModel) -> OfModel | None:
+def grower_of(question: ModelQuestion) -> ModelQuestion | None:
     """The question to a model that kept its training: the same one, or one of its languages."""
     pair = language_pair(question.folder.name)
     for folder in (question.folder, *checkpoints().values()):
         is_alike = folder == question.folder or (pair[0] and language_pair(folder.name) == pair)
         if is_alike and len(snapshots(folder)) > 1:
-            return OfModel(folder, question.sentence)
+            return ModelQuestion(folder, question.sentence)
     return None
 
 
-def show_act(question: OfModel, name: str) -> None:
+def show_act(question: ModelQuestion, name: str) -> None:
     """One act instead of the model, with buttons for the others and for the way back."""
     if not stage.is_on():
         _show_ways(question, name)
@@ -98,7 +100,7 @@ def show_act(question: OfModel, name: str) -> None:
     captioned(made.caption, [made], KEYS("act"))
 
 
-def _show_ways(question: OfModel, name: str) -> None:
+def _show_ways(question: ModelQuestion, name: str) -> None:
     with st.container(horizontal=True, gap="small", key=KEYS("acts")):
         for each in acts_of(question):
             st.button(
@@ -119,7 +121,7 @@ def _show_ways(question: OfModel, name: str) -> None:
         )
 
 
-def _made(question: OfModel, name: str) -> Act:
+def _made(question: ModelQuestion, name: str) -> Act:
     if name not in acts_of(question):
         raise NoAct(f"“{ACTS[name]}” needs a model that this one is not; choose another model.")
     trace = session.ask(record(question.version, question.sentence))
@@ -129,7 +131,7 @@ def _made(question: OfModel, name: str) -> Act:
 
 
 @an_act("grow", lambda question: grower_of(question) is not None)
-def _grow(question: OfModel) -> Act:
+def _grow(question: ModelQuestion) -> Act:
     grower = grower_of(question)
     assert grower is not None, "it was asked whether there is one"
     steps = snapshots(grower.folder)
@@ -144,8 +146,8 @@ def _grow(question: OfModel) -> Act:
 
 
 @an_act("minds")
-def _minds(question: OfModel) -> Act:
-    alone = OfModel(question.checkpoint, question.sentence, snapshot=question.snapshot)
+def _minds(question: ModelQuestion) -> Act:
+    alone = ModelQuestion(question.checkpoint, question.sentence, snapshot=question.snapshot)
     trace, blocks = session.ask(alone.record), session.ask(alone.read_blocks)
     for place, other in close_words(trace, blocks)[:MOST_PAIRS]:
         found: HeadSet = session.ask(find_head_set(alone.record, place, other, "remove"))
@@ -162,7 +164,7 @@ def _minds(question: OfModel) -> Act:
 
 
 @an_act("swap", lambda question: bool(opening.pairs_for(question.checkpoint)))
-def _swap(question: OfModel) -> Act:
+def _swap(question: ModelQuestion) -> Act:
     d_model = session.translator(question.checkpoint).model.config.d_model
     made = None
     for first, second in _others(question):
@@ -177,7 +179,7 @@ def _swap(question: OfModel) -> Act:
     return made
 
 
-def _others(question: OfModel) -> list[tuple[str, str]]:
+def _others(question: ModelQuestion) -> list[tuple[str, str]]:
     """Pairs that differ in one word and in their translations, the most different first.
 
     Where the visitor's sentence has none, pairs that come with the model.
@@ -199,7 +201,7 @@ def _others(question: OfModel) -> list[tuple[str, str]]:
     return []
 
 
-def _crossed(question: OfModel, first: str, second: str) -> tuple[CausalTrace, int, Patched]:
+def _crossed(question: ModelQuestion, first: str, second: str) -> tuple[CausalTrace, int, Patched]:
     """The highest layer of the encoder of which one state brings the other translation.
 
     Where none brings all of it, the one that brings its most telling word nearest.

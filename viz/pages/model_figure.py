@@ -17,7 +17,7 @@ from viz.model_page.picture import figure_of_model
 from viz.pages.heads_trace import Prepared, prepare
 from viz.registry.pages import SHARED, VIEWS
 from viz.service import session
-from viz.service.questions import OfModel, Question
+from viz.service.questions import ModelQuestion, Question
 from viz.shell import address
 
 SELECTED = (
@@ -40,7 +40,7 @@ def figure_of(question: Question) -> Figure:
 
 
 def _figure(question: Question, prepared: Prepared) -> Figure:
-    if isinstance(question, OfModel):
+    if isinstance(question, ModelQuestion):
         return figure_of_model(
             session.translator(question.checkpoint),
             prepared.trace,
@@ -57,14 +57,14 @@ def _figure(question: Question, prepared: Prepared) -> Figure:
 
 def key_of(question: Question) -> str:
     """What tells one sentence of one model from another."""
-    checkpoint = question.checkpoint if isinstance(question, OfModel) else question.name
+    checkpoint = question.checkpoint if isinstance(question, ModelQuestion) else question.name
     written = repr((checkpoint, question.texts)).encode()
     return hashlib.blake2b(written, digest_size=8).hexdigest()
 
 
 def asks_of(question: Question) -> dict[str, Any] | None:
     """Where the browser asks for more, and about what; None without a model that answers."""
-    if not isinstance(question, OfModel):
+    if not isinstance(question, ModelQuestion):
         return None
     return asks(
         question.name, question.sentence, target=question.target, snapshot=question.snapshot

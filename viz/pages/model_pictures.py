@@ -15,7 +15,7 @@ from viz.model_page.place import Place
 from viz.positions.table import Positions
 from viz.save.picture import Picture
 from viz.service import session
-from viz.service.questions import OfModel, Question
+from viz.service.questions import ModelQuestion, Question
 
 
 def pictures_at(place: Place, figure: Figure, question: Question) -> list[Picture]:
@@ -25,7 +25,7 @@ def pictures_at(place: Place, figure: Figure, question: Question) -> list[Pictur
 
 
 def _close_up(place: Place, figure: Figure, question: Question) -> Iterator[Picture]:
-    target = question.target if isinstance(question, OfModel) else ""
+    target = question.target if isinstance(question, ModelQuestion) else ""
     seen = figure.seen
     if place.site is not None:
         map = seen.maps[place.site]
@@ -39,7 +39,7 @@ def _close_up(place: Place, figure: Figure, question: Question) -> Iterator[Pict
         for kind in dict.fromkeys(site.kind for site in seen.maps):
             if kind.query_side == place.stack.query_side:
                 yield EveryHead(seen, kind, target=target)
-    elif not isinstance(question, OfModel):
+    elif not isinstance(question, ModelQuestion):
         return
     elif place.at == "positions" and place.stack is AttentionKind.ENCODER:
         model, trace = session.translator(question.checkpoint), figure.trace

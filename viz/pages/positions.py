@@ -9,7 +9,7 @@ from viz.pages import positions_words as words
 from viz.pages.positions_asked import Asked
 from viz.positions.view import KEYS, PARTS
 from viz.service import session
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.shell import stage
 from viz.shell.parts import Part, show_parts
 from viz.shell.widgets import hint
@@ -76,7 +76,7 @@ OF_POSITIONS = {
 }
 
 
-def show(question: OfModel) -> None:
+def show(question: ModelQuestion) -> None:
     """Everything, for a question that has an answer, and for the model's own translation."""
     asked = Asked(replace(question, target=""), session.translator(question.checkpoint))
     if stage.is_on():

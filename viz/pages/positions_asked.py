@@ -6,7 +6,7 @@ from model.trace.attention_map import Tokens
 from model.translate.translator import Translator
 from viz.positions.view import PositionsView
 from viz.service import session
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.shell import address
 
 
@@ -14,7 +14,7 @@ from viz.shell import address
 class Asked:
     """A question about the model's own translation, and the model."""
 
-    question: OfModel
+    question: ModelQuestion
     model: Translator
 
     @property

@@ -14,7 +14,7 @@ from viz.positions.neighbours import NeighbourHeads, neighbour_heads
 from viz.positions.shuffle import ShuffledDistances, moved_words, reordered
 from viz.positions.view import FARTHEST, KEYS, SIDES, PositionsView, written_order
 from viz.service import session
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.service.results import Outcome
 from viz.shell import address, opening, stage
 from viz.shell.fragments import fragment
@@ -79,7 +79,7 @@ def show_without(asked: Asked) -> None:
     address.write_address()
 
 
-def passes_of(question: OfModel, edit: PositionEdit) -> tuple[Outcome, Outcome] | None:
+def passes_of(question: ModelQuestion, edit: PositionEdit) -> tuple[Outcome, Outcome] | None:
     """What the model writes as it is and edited; None, with the reason shown, if it cannot."""
     before = session.run(question)
     try:
@@ -197,7 +197,7 @@ def show_shuffle_on_stage(asked: Asked) -> None:
     )
 
 
-def show_reordered_on_stage(question: OfModel, order: tuple[int, ...]) -> None:
+def show_reordered_on_stage(question: ModelQuestion, order: tuple[int, ...]) -> None:
     """The translations of another order, with and without positions."""
 
     def text_under(positions: PositionEdit) -> str:
@@ -247,7 +247,7 @@ def shuffle(n_words: int) -> None:
     address.change(shuffled=written_order(other_order(order)))
 
 
-def opening_order(question: OfModel, usual: tuple[int, ...]) -> str:
+def opening_order(question: ModelQuestion, usual: tuple[int, ...]) -> str:
     """The order that the words open in: one that shows something, where one is known."""
     listed = session.experiments(question.checkpoint).get("shuffle", ())
     known = {each.source: each.setting for each in listed}

@@ -18,7 +18,7 @@ from viz.positions.table import Positions, untrained_words
 from viz.positions.view import KEYS, LENGTHS, PositionsView
 from viz.positions.waves import Waves, wave_names
 from viz.service import model_menu, session
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.shell import address, stage
 from viz.shell.fragments import fragment
 from viz.shell.save_menu import show_picture
@@ -211,7 +211,7 @@ def show_learned(asked: Asked) -> None:
     for column, each, question in zip(
         st.columns(2, gap="large"),
         (asked.model, session.translator(other)),
-        (asked.question, OfModel(other, asked.question.sentence)),
+        (asked.question, ModelQuestion(other, asked.question.sentence)),
         strict=True,
     ):
         kind = each.model.config.positions

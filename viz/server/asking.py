@@ -36,7 +36,7 @@ from viz.draw.style import count_of
 from viz.links.parameters import MOST_CHARACTERS
 from viz.service.answers import MissingError, QuestionError, answer
 from viz.service.model_menu import checkpoints
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.service.session import VISITOR, Visitor
 from viz.service.versions import snapshot_of
 
@@ -182,7 +182,7 @@ def _answer(sent: Mapping[str, Any]) -> bytes:
         raise RefusedError(503, "This could not be computed; please try again.") from None
 
 
-def _question(sent: Mapping[str, Any]) -> OfModel:
+def _question(sent: Mapping[str, Any]) -> ModelQuestion:
     """What is asked about; a model is known by its name alone, which never becomes a path."""
     sentence, target = (_text(sent, name) for name in ("sentence", "target"))
     name, number = sent.get("model"), sent.get("snapshot")
@@ -190,7 +190,7 @@ def _question(sent: Mapping[str, Any]) -> OfModel:
     if folder is None:
         raise RefusedError(404, "There is no such model here; choose one of the menu.")
     if number is None:
-        return OfModel(folder, sentence, target)
+        return ModelQuestion(folder, sentence, target)
     steps = snapshots(folder)
     if type(number) is not int:
         raise RefusedError(400, "A snapshot must be a whole number from 0.")
@@ -198,7 +198,7 @@ def _question(sent: Mapping[str, Any]) -> OfModel:
         raise RefusedError(
             404, f"This model has {count_of(len(steps), 'snapshot')}, counted from 0."
         )
-    return OfModel(snapshot_of(folder, steps[number]), sentence, target, number)
+    return ModelQuestion(snapshot_of(folder, steps[number]), sentence, target, number)
 
 
 def _text(sent: Mapping[str, Any], name: str) -> str:

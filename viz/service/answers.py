@@ -22,7 +22,7 @@ from viz.model_page.arcs import words_of
 from viz.service import session
 from viz.service.jobs.running import read_offer, read_stream
 from viz.service.model_menu import toy_task
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 
 STACKS = (AttentionKind.ENCODER, AttentionKind.DECODER)
 
@@ -38,7 +38,7 @@ class MissingError(ValueError):
     """A question about something that is not there; the message says what is."""
 
 
-def answer(question: OfModel, asked: Mapping[str, Any]) -> dict[str, Any]:
+def answer(question: ModelQuestion, asked: Mapping[str, Any]) -> dict[str, Any]:
     """The values of the answer's payload.
 
     Raises:
@@ -52,7 +52,7 @@ def answer(question: OfModel, asked: Mapping[str, Any]) -> dict[str, Any]:
     return {"payload": name, **_ANSWERS[name](question, asked)}
 
 
-def price_of(question: OfModel, before: LogProbs, after: LogProbs) -> str:
+def price_of(question: ModelQuestion, before: LogProbs, after: LogProbs) -> str:
     """What a change of the model costs the translation that is shown, in a sentence."""
     priced = "Its usual translation" if toy_task(question.folder) is None else "Its usual output"
     if question.target:
@@ -60,7 +60,7 @@ def price_of(question: OfModel, before: LogProbs, after: LogProbs) -> str:
     return f"{priced}: {price(before, after)}."
 
 
-def _head(question: OfModel, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _head(question: ModelQuestion, asked: Mapping[str, Any]) -> dict[str, Any]:
     head = _read_head((asked.get("kind"), asked.get("layer"), asked.get("head")))
     seen = _require_heads(session.ask(question.record), [head]).maps[head.site]
     if seen.q is None or seen.k is None or seen.v is None or seen.scores is None:
@@ -72,7 +72,7 @@ def _head(question: OfModel, asked: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _added(question: OfModel, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _added(question: ModelQuestion, asked: Mapping[str, Any]) -> dict[str, Any]:
     stack, layer = asked.get("stack"), _number(asked, "layer")
     if stack not in STACKS:
         raise QuestionError(f"The stack must be one of these: {', '.join(STACKS)}.")
@@ -85,7 +85,7 @@ def _added(question: OfModel, asked: Mapping[str, Any]) -> dict[str, Any]:
     return {"size": size, "into": stream.into[layer], "gains": stream.gains[layer]}
 
 
-def _next(question: OfModel, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _next(question: ModelQuestion, asked: Mapping[str, Any]) -> dict[str, Any]:
     step = _step(session.ask(question.record), asked)
     offer = session.ask(read_offer(question.version, question.sentence, question.target, step))
     return {
@@ -96,7 +96,7 @@ def _next(question: OfModel, asked: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _instead(question: OfModel, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _instead(question: ModelQuestion, asked: Mapping[str, Any]) -> dict[str, Any]:
     trace = session.ask(question.record)
     prefix = (*trace.predictions.ids[: _step(trace, asked)], _number(asked, "id"))
     own = session.translator(question.checkpoint).search
@@ -105,7 +105,7 @@ def _instead(question: OfModel, asked: Mapping[str, Any]) -> dict[str, Any]:
     return {"text": decoded.trace.text, "words": _words(written), "tokens": axis_texts(written)}
 
 
-def _without(question: OfModel, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _without(question: ModelQuestion, asked: Mapping[str, Any]) -> dict[str, Any]:
     listed = asked.get("heads")
     if not isinstance(listed, list) or not 1 <= len(listed) <= MOST_HEADS:
         raise QuestionError(f"The heads must be a list of 1 to {MOST_HEADS}.")

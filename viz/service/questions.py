@@ -17,7 +17,7 @@ from viz.service.versions import ModelVersion, folder_of, known_of, version_of
 
 
 @dataclass(frozen=True, slots=True)
-class OfModel:
+class ModelQuestion:
     """A sentence for a whole Transformer of ours, of which anything can be asked.
 
     Attributes:
@@ -102,7 +102,7 @@ class OfModel:
 
 
 @dataclass(frozen=True, slots=True)
-class OfReader:
+class ReaderQuestion:
     """A text for a Hugging Face model, or half a Transformer of ours, which has answered it."""
 
     folder: Path
@@ -132,7 +132,7 @@ class OfReader:
 
 
 @dataclass(frozen=True, slots=True)
-class OfTrace:
+class TraceQuestion:
     """A saved trace, by its path or by the bare name of a dropped file; what a model did once."""
 
     file: Path
@@ -155,4 +155,4 @@ class OfTrace:
         return {"sentence": self.sentence, "trace": self.name}
 
 
-Question = OfModel | OfReader | OfTrace
+Question = ModelQuestion | ReaderQuestion | TraceQuestion

@@ -60,7 +60,7 @@ from viz.service.jobs.running import intervene, read, record
 from viz.service.loaded import MAX_SNAPSHOTS, Device
 from viz.service.model_menu import checkpoints
 from viz.service.page_turns import BUILDING
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.service.results import Outcome
 from viz.service.versions import ModelVersion, folder_of, is_snapshot, snapshot_of, version_of
 
@@ -303,7 +303,7 @@ def ask(job: Job[T]) -> T:
         return result
 
 
-def run(question: OfModel, under: Intervention = UNCHANGED) -> Outcome:
+def run(question: ModelQuestion, under: Intervention = UNCHANGED) -> Outcome:
     """The sentence of a question under an intervention, beside its unchanged translation.
 
     Both are padded to one length, and masks are of the padded lengths.

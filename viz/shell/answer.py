@@ -27,7 +27,7 @@ from viz.masks.view import VIEW as MASKS
 from viz.masks.view import MasksView
 from viz.service import session
 from viz.service.model_menu import checkpoints, copies, toy_task
-from viz.service.questions import OfModel, OfReader, OfTrace, Question
+from viz.service.questions import ModelQuestion, Question, ReaderQuestion, TraceQuestion
 from viz.shell import address, stage
 from viz.shell.headline import UNDERLINED, Headline, headline_of_trace
 from viz.shell.language import LANGUAGES, is_foreign, language_of
@@ -62,11 +62,11 @@ def show_answer(
         CheckpointError, DeviceError, ServiceError, TextError: as `session.ask`.
     """
     match question:
-        case OfModel():
+        case ModelQuestion():
             _show_translation(question, steps, facts, warns=warns)
-        case OfReader():
+        case ReaderQuestion():
             _show_reading(question, facts)
-        case OfTrace():
+        case TraceQuestion():
             trace = question.trace
             stage.name(question.sentence, trace.text, ("", ""))
             name = visible(question.name)
@@ -84,7 +84,7 @@ def _show_html(output: str, words: Headline, facts: Slot, *said: str) -> None:
         facts.caption(escape_markdown(line))
 
 
-def _show_reading(question: OfReader, facts: Slot) -> None:
+def _show_reading(question: ReaderQuestion, facts: Slot) -> None:
     answer, trace = question.timed.answer, question.trace
     stage.name(question.sentence, trace.text, ("", ""))
     if stage.is_on():
@@ -150,7 +150,9 @@ def _fills(answer: Answer) -> str:
     return "".join(lines)
 
 
-def _show_translation(question: OfModel, steps: Sequence[int], facts: Slot, *, warns: bool) -> None:
+def _show_translation(
+    question: ModelQuestion, steps: Sequence[int], facts: Slot, *, warns: bool
+) -> None:
     model = session.translator(question.checkpoint)
     timed = session.ask(question.translate)
     own = timed.translation
@@ -200,13 +202,13 @@ def _show_translation(question: OfModel, steps: Sequence[int], facts: Slot, *, w
         _show_warnings(own, question.target, model, question.folder, task)
 
 
-def headline_of_model(question: OfModel) -> Headline:
+def headline_of_model(question: ModelQuestion) -> Headline:
     """The words of the translation, or of the target that a person typed."""
     trace = session.ask(question.record)
     return headline_of_trace(question.target or trace.text, trace)
 
 
-def show_large(question: OfModel) -> None:
+def show_large(question: ModelQuestion) -> None:
     """The translation alone, large, as a stage shows it while it changes."""
     words = headline_of_model(question)
     _, language = language_pair(question.folder.name)

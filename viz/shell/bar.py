@@ -43,7 +43,7 @@ from viz.service.model_menu import (
     titles,
     toy_task,
 )
-from viz.service.questions import OfModel, OfReader, OfTrace, Question
+from viz.service.questions import ModelQuestion, Question, ReaderQuestion, TraceQuestion
 from viz.service.versions import snapshot_of, version_of
 from viz.shell import address, inquiry_field, opening, stage, uploaded_trace
 from viz.shell.answer import WRITTEN, offer_example, show_answer, thousands
@@ -92,7 +92,7 @@ def ask(view: View) -> Question | None:
         question = _OPENED.value = _show_bar(view)
         if question is None or not view.without_model:
             return question
-        if not isinstance(question, OfModel):
+        if not isinstance(question, ModelQuestion):
             _lead_to_heads(question, view)
             return None
         if _FACTS.value is not None and toy_task(question.folder) is not None:
@@ -100,9 +100,9 @@ def ask(view: View) -> Question | None:
         return question
 
 
-def _lead_to_heads(question: OfReader | OfTrace, view: View) -> None:
+def _lead_to_heads(question: ReaderQuestion | TraceQuestion, view: View) -> None:
     """Say that the page cannot show what is opened, and which one does."""
-    if isinstance(question, OfTrace):
+    if isinstance(question, TraceQuestion):
         why = "is a saved trace, without a model to run"
     elif question.facts.model_type:
         why = "is a Hugging Face model, and this page needs one of Headscope's own"
@@ -206,18 +206,18 @@ def _question(
     if isinstance(trace, TraceError):
         raise trace
     if trace is not None:
-        return OfTrace(entry.path, input_text(trace), trace)
+        return TraceQuestion(entry.path, input_text(trace), trace)
     sentence = address.now(SENTENCE)
     if entry.kind is Kind.CHECKPOINT:
         snapshot = steps.index(_step()) if steps else None
-        return OfModel(checkpoint, sentence, address.now(TARGET).strip(), snapshot)
+        return ModelQuestion(checkpoint, sentence, address.now(TARGET).strip(), snapshot)
     facts = reader_facts(checkpoint)
     timed = session.ask(read(version_of(checkpoint), sentence))
     try:
         drawable(timed.answer.trace)
     except TraceError as error:
         raise TextError(str(error)) from None
-    return OfReader(checkpoint, sentence, facts, timed)
+    return ReaderQuestion(checkpoint, sentence, facts, timed)
 
 
 def _answered_before(checkpoint: Path, steps: Sequence[int]) -> Question | None:

@@ -23,7 +23,7 @@ from viz.draw.labels import escape_markdown
 from viz.save import browser, film, image, notebook, saving
 from viz.save.formats import FILMS, FORMAT_NAMES, IMAGES, MIME, NUMBERS, ExportError
 from viz.save.picture import Layout, Picture
-from viz.service.questions import OfModel, Question
+from viz.service.questions import ModelQuestion, Question
 from viz.shell import address, bar, fragments, stage, tab_row
 from viz.shell.fragments import fragment
 from viz.shell.theme import is_dark
@@ -312,7 +312,7 @@ def _remember(name: str, value: Any) -> None:
 
 def _show_python(picture: Picture, layout: Layout, question: Question) -> None:
     checkpoint = snapshot = None
-    if picture.needs_model and isinstance(question, OfModel):
+    if picture.needs_model and isinstance(question, ModelQuestion):
         checkpoint, snapshot = question.model_name, question.snapshot
     code = notebook.code(picture.python(layout), checkpoint=checkpoint, snapshot=snapshot)
     st.code(code, language="python", height=220)

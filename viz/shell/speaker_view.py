@@ -41,7 +41,7 @@ from viz.service import session
 from viz.service.job import Job
 from viz.service.jobs.following import answer_phones
 from viz.service.model_menu import checkpoints_if_any
-from viz.service.questions import OfModel, Question
+from viz.service.questions import ModelQuestion, Question
 from viz.shell import address, current_head, share
 from viz.shell.polls import POLLS, Poll
 from viz.shell.shown_views import VIEWS, Speaker
@@ -193,7 +193,7 @@ def _told(
 def _job(page: str, query: Mapping[str, str]) -> Job[bytes] | None:
     """What a model is asked for the phones; None where the site has no such picture or model."""
     question = _QUESTION.value
-    if not isinstance(question, OfModel) or page not in ANSWERED or not _has_first():
+    if not isinstance(question, ModelQuestion) or page not in ANSWERED or not _has_first():
         return None
     try:
         off = read_heads(query.get("off", ""))

@@ -199,18 +199,20 @@ def test_rules_are_said_with_their_cost(survey: CorpusSurvey) -> None:
     rule = survey.rules.heads[place]
     text = rule_sentence(rule)
     assert all(RULES[name].text in text for name in rule.weights.rules if name in RULES)
-    assert f"overlaps {rule.overlap:.0%}" in text
+    assert f"overlaps by {rule.overlap:.0%}" in text
     assert value_of(survey, place, OVERLAP.key) == rule.overlap
     assert value_of(survey, place, RULE_COST.key) == rule.cost.mean
     cheap = survey.rules.cheap
     lost = survey.rules.bleu.ruled[0] - survey.rules.bleu.ruled[cheap]
     cost = f"a cost of {lost:.1f}" if lost >= 0.05 else "no cost in"
-    said = f"{survey.rules.counts[cheap]} of 32 heads can be rules at {cost} BLEU"
+    said = f"{survey.rules.counts[cheap]} of 32 heads can be replaced by rules at {cost} BLEU"
     assert rules_sentence(survey).startswith(said)
     # Where no rules are cheap, the fewest that were tried are named with their cost.
     dear = replace(survey.rules.bleu, ruled=(40.0, 30.0, 10.0))
     costly = replace(survey, rules=replace(survey.rules, bleu=dear))
-    assert rules_sentence(costly).startswith("16 of 32 heads can be rules at a cost of 10.0 BLEU")
+    assert rules_sentence(costly).startswith(
+        "16 of 32 heads can be replaced by rules at a cost of 10.0 BLEU"
+    )
 
 
 def test_why_there_is_no_survey_is_one_sentence_with_the_command() -> None:

@@ -21,7 +21,7 @@ from viz.links.parameters import parse, write
 from viz.registry.pages import ASKED, VIEWS
 from viz.service import session
 from viz.service.jobs.running import read
-from viz.service.questions import OfModel, OfReader, OfTrace
+from viz.service.questions import ModelQuestion, ReaderQuestion, TraceQuestion
 from viz.service.versions import snapshot_of, version_of
 
 SHIPPED = sorted(path.parent for path in CHECKPOINTS.glob("*/config.json"))
@@ -35,18 +35,18 @@ OF_WEIGHTS = {"head-entropy", "twins", "most-looked-at", "how-long", "which-mode
 pytestmark = pytest.mark.usefixtures("no_process")
 
 
-def of_ours(folder: Path) -> OfModel:
+def of_ours(folder: Path) -> ModelQuestion:
     """The shortest example of a model, in its last snapshot where it has some."""
     examples = session.examples(folder)
     sentence = min((each.source for each in examples), key=len)
     if steps := snapshots(folder):
-        return OfModel(snapshot_of(folder, steps[-1]), sentence, "", len(steps) - 1)
-    return OfModel(folder, sentence)
+        return ModelQuestion(snapshot_of(folder, steps[-1]), sentence, "", len(steps) - 1)
+    return ModelQuestion(folder, sentence)
 
 
-def of_reader(folder: Path, text: str) -> OfReader:
+def of_reader(folder: Path, text: str) -> ReaderQuestion:
     timed = session.ask(read(version_of(folder), text))
-    return OfReader(folder, text, reader_facts(folder), timed)
+    return ReaderQuestion(folder, text, reader_facts(folder), timed)
 
 
 def answers(subject: Subject) -> dict[str, str]:
@@ -137,7 +137,7 @@ def test_another_library_s_model_is_asked_of_its_weights(
 def test_a_saved_trace_is_asked_of_its_weights(tmp_path: Path, kind: str, words: list[str]) -> None:
     path = tmp_path / "mine.npz"
     path.write_bytes(packed(entries(words, kind)))
-    found = answers(Subject(OfTrace(path, " ".join(words), Trace.load(path))))
+    found = answers(Subject(TraceQuestion(path, " ".join(words), Trace.load(path))))
     assert found.keys() >= OF_WEIGHTS
     assert not found.keys() & {"computed", "matters-most", "hardest", "what-heads-do", "source"}
 

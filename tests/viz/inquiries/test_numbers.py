@@ -17,7 +17,7 @@ from viz.inquiries.inquiry import Answer, Subject, quoted
 from viz.inquiries.registry import INQUIRIES
 from viz.service import session
 from viz.service.jobs.removing import remove_heads
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 
 TOY = CHECKPOINTS / "toy-reverse"
 SENTENCE = "c i c e f h f a"
@@ -36,8 +36,8 @@ def trace(model: Translator) -> Trace:
     return model.trace(SENTENCE)
 
 
-def answer(key: str, question: OfModel | None = None) -> Answer:
-    subject = Subject(question or OfModel(TOY, SENTENCE))
+def answer(key: str, question: ModelQuestion | None = None) -> Answer:
+    subject = Subject(question or ModelQuestion(TOY, SENTENCE))
     assert INQUIRIES[key].fits(subject)
     return INQUIRIES[key].answer(subject)
 
@@ -113,7 +113,7 @@ def test_certainty_is_that_of_the_trace() -> None:
     folder = CHECKPOINTS / "en-de"
     trace = load(folder, device="cpu").trace(sentence)
     assert trace.log_probs is not None
-    question = OfModel(folder, sentence)
+    question = ModelQuestion(folder, sentence)
     place = int(trace.log_probs[:-1].argmin())
     told = answer("hardest", question)
     assert told.view.at == place + 1
@@ -124,7 +124,7 @@ def test_certainty_is_that_of_the_trace() -> None:
 
 
 def test_a_typed_target_is_what_certainty_is_about(model: Translator) -> None:
-    question = OfModel(TOY, SENTENCE, "a f h f e c i i")
+    question = ModelQuestion(TOY, SENTENCE, "a f h f e c i i")
     trace = model.trace(SENTENCE, question.target)
     assert trace.log_probs is not None
     place = int(trace.log_probs[:-1].argmin())
@@ -169,7 +169,7 @@ def test_all_heads_of_a_kind_are_named_in_the_address(model: Translator) -> None
 
 
 def test_heads_that_can_go_leave_half_the_probability() -> None:
-    question = OfModel(TOY, SENTENCE)
+    question = ModelQuestion(TOY, SENTENCE)
     left = session.ask(remove_heads(question.record))
     told = answer("spared").sentence
     kept = [
@@ -183,17 +183,17 @@ def test_heads_that_can_go_leave_half_the_probability() -> None:
 
 def test_what_the_model_cannot_tell_is_not_told() -> None:
     """A sentence of one word has too few sources, and no second place for any token."""
-    subject = Subject(OfModel(TOY, "c i"))
+    subject = Subject(ModelQuestion(TOY, "c i"))
     assert not INQUIRIES["source"].fits(subject)
     assert not INQUIRIES["head-repeats"].fits(subject)
     assert not INQUIRIES["heads-came"].fits(subject)
     # Another sentence of the same model has them.
-    assert INQUIRIES["head-repeats"].fits(replace(subject, question=OfModel(TOY, SENTENCE)))
+    assert INQUIRIES["head-repeats"].fits(replace(subject, question=ModelQuestion(TOY, SENTENCE)))
 
 
 def test_a_model_that_writes_nothing_has_no_hardest_word() -> None:
     folder = CHECKPOINTS / "en-de-cheating"
-    subject = Subject(OfModel(folder, "The dog sleeps."))
+    subject = Subject(ModelQuestion(folder, "The dog sleeps."))
     assert subject.trace.text == ""
     for key in ("hardest", "what-else", "matters-for-word", "depends-on", "see-future"):
         assert not INQUIRIES[key].fits(subject), key

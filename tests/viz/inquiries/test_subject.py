@@ -9,7 +9,7 @@ import pytest
 from model.checkpoints.shipped import CHECKPOINTS
 from viz.inquiries.inquiry import Subject
 from viz.service import session
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 
 
 def test_two_pages_ask_for_their_traces_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,7 +22,9 @@ def test_two_pages_ask_for_their_traces_together(monkeypatch: pytest.MonkeyPatch
         return object()
 
     monkeypatch.setattr(session, "ask", ask)
-    subjects = [Subject(OfModel(CHECKPOINTS / "toy-reverse", text)) for text in ("a b", "b a")]
+    subjects = [
+        Subject(ModelQuestion(CHECKPOINTS / "toy-reverse", text)) for text in ("a b", "b a")
+    ]
     with ThreadPoolExecutor(2) as pages:
         traces = list(pages.map(lambda subject: subject.trace, subjects))
     # Each asks once.

@@ -20,12 +20,12 @@ from viz.inquiries.registry import find
 from viz.links.searches import USUAL
 from viz.model_page.picture import PlayedSentence
 from viz.save.formats import FILMS, FORMAT_NAMES
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.talk.ready import READY
 from viz.talk.scene_panel import SAVE_VIEW
 
 ROOT = Path(__file__).resolve().parents[3]
-SUBJECT = Subject(OfModel(CHECKPOINTS / "en-de", "He has bought a new computer."))
+SUBJECT = Subject(ModelQuestion(CHECKPOINTS / "en-de", "He has bought a new computer."))
 
 
 pytestmark = pytest.mark.usefixtures("no_process")

@@ -14,7 +14,7 @@ from tests.kit.engine import NODE
 from viz.inquiries.inquiry import SOURCE, WORD, Subject
 from viz.inquiries.registry import INQUIRIES, find, offered
 from viz.registry.pages import ASKED, DEFAULT_SENTENCE
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.shell.inquiry_field import entries, named_words
 
 HERE = Path(__file__).parent
@@ -41,7 +41,7 @@ def collected(name: str) -> list[tuple[str, list[str]]]:
 
 
 def subject(sentence: str = DEFAULT_SENTENCE) -> Subject:
-    return Subject(OfModel(CHECKPOINTS / "en-de", sentence))
+    return Subject(ModelQuestion(CHECKPOINTS / "en-de", sentence))
 
 
 def first_of(typed: Sequence[str], of: Subject) -> list[Any]:

@@ -21,7 +21,7 @@ from viz.effects.price import price
 from viz.heads.arithmetic import divisor_of
 from viz.model_page.arcs import words_of
 from viz.service import session
-from viz.service.questions import OfModel
+from viz.service.questions import ModelQuestion
 from viz.service.versions import snapshot_of
 
 NAMES = sorted(each.name for each in CHECKPOINTS.iterdir() if not is_reader(each))
@@ -30,14 +30,14 @@ NAMES = sorted(each.name for each in CHECKPOINTS.iterdir() if not is_reader(each
 pytestmark = pytest.mark.usefixtures("no_process")
 
 
-def of_example(name: str) -> tuple[OfModel, dict[str, Any]]:
+def of_example(name: str) -> tuple[ModelQuestion, dict[str, Any]]:
     """A model's first example, and what a page would send of it."""
     folder = CHECKPOINTS / name
     steps = snapshots(folder)
     number = len(steps) - 1 if steps else None
     checkpoint = snapshot_of(folder, steps[-1]) if steps else folder
     sentence = session.examples(folder)[0].source
-    question = OfModel(checkpoint, sentence, "", number)
+    question = ModelQuestion(checkpoint, sentence, "", number)
     return question, asks(question.name, sentence, snapshot=number)
 
 
