@@ -55,8 +55,8 @@ else
 	$(PY) -m pytest $(ARGS)
 endif
 
-quick: $(VENV)/.installed-dev ## Run the tests that need no browser, no whole page, no training and no other process
-	$(PY) -m pytest $(WORKERS) --hypothesis-profile few -m "not (browser or slow or learning)" \
+quick: $(VENV)/.installed-dev ## Run the tests that need no browser, no whole page or command, and no training
+	$(PY) -m pytest -n logical --maxprocesses 4 --dist worksteal --hypothesis-profile few -m "not (browser or slow or learning)" \
 	  tests $(addprefix --ignore ,$(WINDOWS) tests/app tests/fuzz)
 
 learning: $(VENV)/.installed-dev ## Run the tests that train: every variant, the trainer, and what toys have learned

@@ -25,6 +25,8 @@ from tests.kit.surveys import write_tiny_survey
 from tests.kit.tiny_checkpoint import PAIRS
 from viz.desktop import desktop
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 NAME = "Maß → 猫"
 """In the names of files and folders, and in what is printed: neither console has all of it."""
@@ -124,7 +126,6 @@ def test_json_stays_json_and_a_file_is_utf_8(run: Run, checkpoints: Path, tmp_pa
     assert f'"{translation}"' in file.read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "console", [{"PYTHONIOENCODING": "ascii"}, {"PYTHONIOENCODING": "cp1252"}, {"LC_ALL": "C"}]
 )

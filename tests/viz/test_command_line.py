@@ -38,6 +38,8 @@ from viz.save.picture import Layout, Picture
 ROOT = Path(__file__).parents[2]
 SENTENCE, DOG = "The cat sat on the mat.", "The dog sat on the mat."
 
+pytestmark = pytest.mark.slow
+
 FIGURES = [name for name, picture in PICTURES.items() if picture.kind.has("figure")]
 FILMED = [name for name, picture in PICTURES.items() if picture.kind.has("film")]
 
@@ -96,7 +98,6 @@ def test_every_picture_can_be_printed(run: Run, name: str, monkeypatch: pytest.M
     assert all(each.get("ticklabeloverflow") == "allow" for each in named)
 
 
-@pytest.mark.slow
 def test_it_runs_as_a_module_and_reads_standard_input(folder: Path, tmp_path: Path) -> None:
     subprocess.run(
         [
@@ -349,7 +350,6 @@ def test_on_a_full_disk_an_older_file_stays_and_one_sentence_says_so(
     assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
 
 
-@pytest.mark.slow
 def test_the_python_of_every_figure_fits_our_own_hints(run: Run, tmp_path: Path) -> None:
     for name in FIGURES:
         status, _, error = run("--figure", name, out=f"made_by_{name.replace('-', '_')}.py")

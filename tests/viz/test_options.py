@@ -20,6 +20,8 @@ from model.translate.translator import Translator, load
 from tests.kit.surveys import write_tiny_survey
 from viz.links.mask_edits import Edit, write
 
+pytestmark = pytest.mark.slow
+
 SENTENCE = "The cat sat on the mat."
 
 VALUES = {

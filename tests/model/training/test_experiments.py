@@ -15,6 +15,8 @@ from model.training.word_pairs import pairs_in
 from model.translate.translator import load
 from tests.kit.tiny_checkpoint import write_tiny_checkpoint
 
+pytestmark = pytest.mark.slow
+
 CHECKPOINTS = Path(__file__).parents[3] / "checkpoints"
 STORED = sorted(path.parent.name for path in CHECKPOINTS.glob(f"*/{EXPERIMENTS}"))
 

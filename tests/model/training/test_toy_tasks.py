@@ -37,6 +37,7 @@ def test_a_task_is_solved_as_anyone_would(task: str, source: str) -> None:
     assert TASKS[task].solve(source) == SOLVED[task, source]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TASKS)
 def test_a_task_reads_what_it_draws_and_nothing_longer(name: str) -> None:
     task = TASKS[name]
