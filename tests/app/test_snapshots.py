@@ -276,7 +276,7 @@ def test_what_heads_did_over_training_is_drawn_where_it_was_measured(
     assert NAMES["previous"] in options
     app = app.selectbox(key="heads-grown").set_value("next").run()
     (chart,) = app.get("plotly_chart")
-    assert chart.proto.alt.startswith(f"{NAMES['next']} of 8 heads ")
+    assert chart.proto.alt.startswith(f"{NAMES['next']}: 8 heads ")
     assert query(app, "grown") == "next"
     assert any(
         "The label needs at least 50% of its weight" in plain(each.value) for each in app.markdown
