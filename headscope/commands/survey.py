@@ -26,7 +26,7 @@ from model.survey.indexing import indexed
 from model.survey.parallel_text import CorpusError, Pair, columns_of, key, read_pairs
 from model.survey.part import SurveyError, is_readable, traced
 from model.survey.probes import probed
-from model.survey.rule_costs import JUDGED, RULED, TRANSLATED, ruled
+from model.survey.rule_costs import JUDGED, RULED, TRANSLATED, rules_of_heads
 from model.survey.running import asking, counts, rules_in_words
 from model.survey.survey_file import SURVEY, read_survey, save_survey
 from model.trace.attention_map import TraceError
@@ -189,7 +189,7 @@ def run(arguments: Asked) -> None:
         else:
             ruling = [(source, targets[source]) for source, _ in part.texts[:both]]
             learned = list(zip(part.sources, part.predictions, strict=True))[both:]
-            rules = ruled(
+            rules = rules_of_heads(
                 translator,
                 ruling,
                 learned[:LEARNED],

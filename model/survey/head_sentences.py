@@ -22,7 +22,7 @@ from model.rules.terms import terms_of
 from model.rules.weight_rules import Lexicon
 from model.rules.word_classes import language_of
 from model.survey.fitting import by_kind
-from model.survey.term_cells import TermCells, ruled
+from model.survey.term_cells import TermCells, weights_by_rules
 from model.survey.term_fitting import MOST, SAID, fitted_terms
 from model.trace.attention_map import AttentionKind, Tokens, TraceError
 from model.trace.head import Head
@@ -160,7 +160,7 @@ def head_sentences(
     judging = cells(slice(fitted + chosen, None), names)
     right, error = _right(judging, said)
     position, _ = _right(judging, [positions[number] for number in best.tolist()])
-    of_halves = [ruled(judging, each[SAID]) for each in halves]
+    of_halves = [weights_by_rules(judging, each[SAID]) for each in halves]
     columns = {
         "right": right,
         "low": (right - DEVIATIONS * error).clamp(min=0),
@@ -202,7 +202,7 @@ def _shortest(
 
 def _overlap(cells: TermCells, rules: Sequence[Terms]) -> Tensor:
     """How far heads overlap with their rules, (head,)."""
-    return cells.overlaps(ruled(cells, rules)).mean(0)
+    return cells.overlaps(weights_by_rules(cells, rules)).mean(0)
 
 
 def _right(cells: TermCells, rules: Sequence[Terms]) -> tuple[Tensor, Tensor]:
@@ -210,7 +210,7 @@ def _right(cells: TermCells, rules: Sequence[Terms]) -> tuple[Tensor, Tensor]:
 
     The rows of one sentence are alike, so the error comes from the spread between sentences.
     """
-    hits = cells.hits(ruled(cells, rules))
+    hits = cells.hits(weights_by_rules(cells, rules))
     share = hits.mean(0)
     _, of_sentence = np.unique(cells.sentences, return_inverse=True)
     spread = torch.zeros(of_sentence.max() + 1, cells.n_heads)

@@ -58,7 +58,7 @@ Ask = Callable[[str, Sequence[str], Sequence[Edits], bool], Answers]
 """Asks what edits do: what for, the sentences, the edits, and whether translations are wanted."""
 
 
-def ruled(
+def rules_of_heads(
     translator: Translator,
     pairs: Sequence[tuple[str, str]],
     learned: Sequence[tuple[Sequence[str], Sequence[str]]],

@@ -143,7 +143,7 @@ class TermCells(Brief):
         return self.summed(by_rule * is_most(self.weights)).clamp(max=1) / self.summed(by_rule)
 
 
-def ruled(cells: TermCells, rules: Sequence[Terms]) -> Tensor:
+def weights_by_rules(cells: TermCells, rules: Sequence[Terms]) -> Tensor:
     """The weights of a rule for each head, (cell, head)."""
     strengths = torch.zeros(len(cells.names), len(rules))
     for head, rule in enumerate(rules):

@@ -27,8 +27,8 @@ from viz.corpus.quantities import ranked
 from viz.corpus.rule_map import RuleBesideHead
 from viz.corpus.sentences import (
     all_sentence,
-    does,
     found_sentence,
+    label_sentence,
     no_survey,
     rule_sentence,
     rule_text,
@@ -75,18 +75,18 @@ def test_a_question_leads_to_the_heads_and_a_click_to_one_of_them(
     assert app.session_state["corpus-one"] == (place,)
     # Beside all the others.
     assert app.session_state["corpus-over"] == "all"
-    assert does(survey, place, Head(*place).short_name) in said(app)
+    assert label_sentence(survey, place, Head(*place).short_name) in said(app)
     assert "data:image/svg+xml" in html(app)
     app = app.button(key="corpus-all-about").click().run()
     assert app.session_state["corpus-over"] == "head"
-    assert does(survey, place) in said(app)
+    assert label_sentence(survey, place) in said(app)
 
 
 def test_a_sentence_opens_on_the_heads_page(
     open_app: OpenApp, shelf: Path, survey: CorpusSurvey
 ) -> None:
     app = open_app(folder=shelf, page="corpus", over="head", one="cross.1.2", sentence=SENTENCE)
-    assert does(survey, (Site(AttentionKind.CROSS, 1), 2)) in said(app)
+    assert label_sentence(survey, (Site(AttentionKind.CROSS, 1), 2)) in said(app)
     (shown,) = [each for each in app.button if each.key == "corpus-sentence-9"]
     app = shown.click().run()
     assert app.session_state["address-visit.kept"].page == "heads"

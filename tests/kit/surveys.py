@@ -12,7 +12,7 @@ from model.survey.corpus_survey import CorpusSurvey
 from model.survey.head_profile import summed_up
 from model.survey.indexing import indexed
 from model.survey.part import counted
-from model.survey.rule_costs import ruled
+from model.survey.rule_costs import rules_of_heads
 from model.survey.survey_file import SURVEY, save_survey
 from model.translate.translator import Translator
 from tests.kit.tiny_checkpoint import PAIRS
@@ -23,7 +23,7 @@ def tiny_corpus_survey(translator: Translator) -> CorpusSurvey:
     part = counted(translator, [source for source, _ in PAIRS], lambda place: place < 3)
     learned = list(zip(part.sources, part.predictions, strict=True))
     lengths = [len(tokens) for tokens in part.predictions[-4:]]
-    rules = ruled(translator, PAIRS, learned, lengths, translated=2, steps=2, orders=1)
+    rules = rules_of_heads(translator, PAIRS, learned, lengths, translated=2, steps=2, orders=1)
     return replace(summed_up(part, Sample("made up", "none", len(part))), rules=rules)
 
 

@@ -30,7 +30,7 @@ def no_survey(model_name: str, *, is_snapshot: bool = False) -> str:
     )
 
 
-def does(survey: CorpusSurvey, place: Head, named: str = "This head") -> str:
+def label_sentence(survey: CorpusSurvey, place: Head, named: str = "This head") -> str:
     """What a head does, and how sure that is.
 
     Args:

@@ -12,7 +12,7 @@ from model.survey.corpus_survey import CorpusSurvey
 from model.trace.head import Head
 from viz.browser.clicks import clicks, handle_clicks
 from viz.corpus.quantities import QUANTITIES, known, ranked, value_of, written
-from viz.corpus.sentences import does, sample_sentence
+from viz.corpus.sentences import label_sentence, sample_sentence
 from viz.corpus.spread import short_name
 from viz.corpus.view import KEYS, VIEW, CorpusView
 from viz.draw.labels import escape_markdown
@@ -70,7 +70,7 @@ def show_all(asked: Asked) -> None:
         )
         clicks(CHART, on_clicks=partial(handle_clicks, CHART, show_clicked))
     with right:
-        st.markdown(escape_markdown(does(survey, place, place.short_name)))
+        st.markdown(escape_markdown(label_sentence(survey, place, place.short_name)))
         show_strongest(asked, place)
         st.button(
             "All about this head",

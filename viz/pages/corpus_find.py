@@ -16,7 +16,7 @@ from viz.browser.matrices import edited, epoch_of, keep_painted, matrices
 from viz.corpus.found_maps import FoundMaps
 from viz.corpus.pattern_heads import DrawnHeads
 from viz.corpus.pattern_search import drawing_panel, drawn_sentence, matches, rule_drawn
-from viz.corpus.sentences import does, found_sentence
+from viz.corpus.sentences import found_sentence, label_sentence
 from viz.corpus.small_map import small_map
 from viz.corpus.view import KEYS, CorpusView
 from viz.draw import style
@@ -205,7 +205,7 @@ def show_drawing(asked: Asked) -> None:
                     # The attention is chosen above.
                     f"Layer {match.site.layer}, head {match.head}",
                     key=KEYS("pattern", match.site, match.head),
-                    help=does(survey, place),
+                    help=label_sentence(survey, place),
                     width="stretch",
                     on_click=open_head,
                     args=(place,),

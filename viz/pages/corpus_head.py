@@ -17,8 +17,8 @@ from viz.corpus.rule_map import RuleBesideHead
 from viz.corpus.sentences import (
     alignment_sentence,
     came_sentence,
-    does,
     effect_sentence,
+    label_sentence,
     rule_sentence,
     rule_text,
     sample_sentence,
@@ -69,7 +69,7 @@ def show_head(asked: Asked) -> None:
             came(question, survey, place),
             aligned(question, place),
         )
-        sentences = [does(survey, place), " ".join(filter(None, further))]
+        sentences = [label_sentence(survey, place), " ".join(filter(None, further))]
         brief([*map(escape_markdown, sentences)], KEYS("head"))
         show_picture(LookDistances(survey, question.model_name, site, head), KEYS("distances"))
         show_pairs(survey, place)
@@ -99,7 +99,7 @@ def show_head(asked: Asked) -> None:
 def show_head_on_stage(asked: Asked) -> None:
     place = place_of(asked)
     with stage.picture():
-        stage.say(does(asked.survey, place))
+        stage.say(label_sentence(asked.survey, place))
         picture = HeadSpread(asked.survey, asked.question.model_name, *place)
         stage.show((picture, KEYS("spread")), narrow=is_narrow())
 

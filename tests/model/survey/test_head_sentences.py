@@ -13,7 +13,7 @@ from model.record.head_edits import TermWeights
 from model.rules.phrases import Terms
 from model.rules.weight_rules import SeenRows
 from model.survey.head_sentences import head_sentences
-from model.survey.term_cells import TermCells, ruled
+from model.survey.term_cells import TermCells, weights_by_rules
 from model.survey.term_fitting import LENGTHS, MOST, fitted_terms
 from model.trace.attention_map import AttentionKind, AttentionMap, Site, Tokens
 from model.trace.head import Head
@@ -96,7 +96,9 @@ def test_each_length_has_so_many_terms(sentences: list[Sentence]) -> None:
     rules = fitted_terms(cells, shortest=4)
     assert [*rules] == [length for length in LENGTHS if length >= 4]
     assert all(len(each.names) == length for length in rules for each in rules[length])
-    overlaps = [cells.overlaps(ruled(cells, rules[length])).mean() for length in (MOST, 4)]
+    overlaps = [
+        cells.overlaps(weights_by_rules(cells, rules[length])).mean() for length in (MOST, 4)
+    ]
     assert overlaps[0] >= overlaps[1] - 0.01
 
 
@@ -113,7 +115,7 @@ def test_shuffling_keeps_the_weights_of_each_row(sentences: list[Sentence]) -> N
 
 def test_rows_alike_are_right_by_their_share(sentences: list[Sentence]) -> None:
     cells = TermCells.of(sentences[:5], SITE.kind, ENGLISH, None, ["previous"])
-    even = cells.hits(ruled(cells, [Terms((), ())] * cells.n_heads))
+    even = cells.hits(weights_by_rules(cells, [Terms((), ())] * cells.n_heads))
     n_keys = torch.bincount(cells.rows).float()
     assert even[:, 2] == pytest.approx(1 / n_keys)
 

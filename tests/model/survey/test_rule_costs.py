@@ -14,7 +14,7 @@ from model.paper.search import Search
 from model.record.intervention import Intervention
 from model.survey.corpus_survey import CHEAP, KEYS, CorpusSurvey, Rules
 from model.survey.probes import PROBES
-from model.survey.rule_costs import ruled
+from model.survey.rule_costs import rules_of_heads
 from model.survey.survey_file import read_survey, save_survey
 from model.survey.survey_json import LEAST_LIKELY
 from model.trace.attention_map import AttentionKind, Site
@@ -30,7 +30,7 @@ def rules(translator: Translator) -> Rules:
     traces = [translator.trace(source) for source, _ in PAIRS]
     learned = [(trace.source.tokens, trace.predictions.tokens) for trace in traces]
     lengths = [len(trace.predictions) for trace in traces[-4:]]
-    return ruled(translator, PAIRS, learned, lengths, translated=3, steps=2, orders=1)
+    return rules_of_heads(translator, PAIRS, learned, lengths, translated=3, steps=2, orders=1)
 
 
 def _log_prob(translator: Translator, source: str, edits: object) -> tuple[float, int]:

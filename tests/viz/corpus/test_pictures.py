@@ -36,8 +36,8 @@ from viz.corpus.sentences import (
     alignment_sentence,
     all_sentence,
     came_sentence,
-    does,
     effect_sentence,
+    label_sentence,
     no_survey,
     rule_sentence,
     rules_sentence,
@@ -96,19 +96,19 @@ def test_the_page_says_which_sentences_the_model_was_trained_on(survey: CorpusSu
 
 def test_a_label_is_said_with_how_often_it_held(survey: CorpusSurvey) -> None:
     place = Site(AttentionKind.ENCODER, 1), 2
-    text = does(_labelled(survey, place, Held(90, 100)), place)
+    text = label_sentence(_labelled(survey, place, Held(90, 100)), place)
     assert text.startswith("This head looks at the previous token: it has at least 50% of")
     assert "in 90% of 100 sentences" in text
     assert "(95% interval 83% to 94%)" in text
     # No interval of one number.
-    always = does(_labelled(survey, place, Held(2479, 2479)), place)
+    always = label_sentence(_labelled(survey, place, Held(2479, 2479)), place)
     assert "in 100% of 2,479 sentences" in always
     assert "(95% interval 99.8% to 100%)" in always
 
 
 def test_without_a_label_the_closest_one_is_said(survey: CorpusSurvey) -> None:
     place = Site(AttentionKind.ENCODER, 0), 0
-    assert does(survey, place, "Encoder 0.0") == (
+    assert label_sentence(survey, place, "Encoder 0.0") == (
         "Encoder 0.0 has no label: too few sentences can tell what it does."
     )
     site, head = place
@@ -118,7 +118,7 @@ def test_without_a_label_the_closest_one_is_said(survey: CorpusSurvey) -> None:
     label = many.label(place)
     assert label is not None
     share = f"{MIN_PASSING:.0%}"
-    assert does(many, place) == (
+    assert label_sentence(many, place) == (
         f"This head has no label: no pattern holds in {share} of the sentences. Closest: "
         f"{label.text}."
     )
@@ -128,7 +128,7 @@ def test_without_a_label_the_rule_is_said_with_its_number(survey: CorpusSurvey) 
     place = Site(AttentionKind.ENCODER, 0), 1
     rule = Label("looks at commas: right in 70 of 100 rows", "It is.", earned=False, is_rule=True)
     ruled = replace(survey, labels={place[0]: (None, rule, None, None)})
-    assert does(ruled, place) == f"This head: {rule.text}. It is."
+    assert label_sentence(ruled, place) == f"This head: {rule.text}. It is."
 
 
 @pytest.mark.parametrize("name", ["en-de", "en-de-childhood"])
@@ -141,11 +141,11 @@ def test_both_pages_say_the_same_of_every_head(name: str) -> None:
         label = labels.labels[site][head]
         assert label is not None
         if label.earned:
-            assert does(corpus, place).startswith(f"This head {label.text}")
+            assert label_sentence(corpus, place).startswith(f"This head {label.text}")
         else:
             said = label.reason if label.is_rule else f"Closest: {label.text}."
-            assert label.text in does(corpus, place)
-            assert does(corpus, place).endswith(said)
+            assert label.text in label_sentence(corpus, place)
+            assert label_sentence(corpus, place).endswith(said)
     # Heads on which the survey's own sentences differ.
     own = [corpus.of(place).in_words for place in corpus.places]
     said = [labels.labels[site][head] for site, head in corpus.places]
