@@ -286,7 +286,10 @@ class HeadsPage:
     def asked(self) -> Iterator[None]:
         """The menu of the bar, with the model and the target, open and then closed again."""
         menu = self.page.locator('[class*="st-key-bar-model-"] button').first
-        menu.click()
+        # A test before may have left it open.
+        if menu.get_attribute("aria-expanded") != "true":
+            menu.click()
+        expect(menu).to_have_attribute("aria-expanded", "true")
         yield
         if menu.get_attribute("aria-expanded") == "true":
             menu.click()
@@ -398,6 +401,21 @@ class HeadsPage:
             "root => JSON.parse(root.querySelector('canvas.space').dataset.cells)"
         )
         return Frame(x, y, width / columns, height / rows)
+
+    def wait_until_wider(self, width: float) -> None:
+        """Waits until a cell is wider than this and the picture is at rest."""
+        self.page.wait_for_function(
+            """least => {
+                const { cells } = window.headsView().querySelector("canvas.space").dataset;
+                const [, , width, , , columns] = JSON.parse(cells);
+                const rests = cells === window.cellsBefore && width / columns > least;
+                window.framesAtRest = rests ? window.framesAtRest + 1 : 0;
+                window.cellsBefore = cells;
+                return window.framesAtRest > 4;
+            }""",
+            arg=width,
+            polling="raf",
+        )
 
     def pointed(self) -> tuple[int, int]:
         """The query and the key that the tooltip names."""
