@@ -83,7 +83,7 @@ def test_a_zoomed_picture_shows_the_same_numbers_wherever_it_is_moved_to(
     for _ in range(2):
         heads.control("Zoom the picture in").click()
     expect(heads.matrix).to_have_attribute("data-place", "head")
-    heads.wait_until_wider(1.5 * whole.width)
+    heads.wait_for_rest(wider=1.5 * whole.width)
     room = heads.matrix.bounding_box()
     assert room is not None
     # Towards the end, by hand.
@@ -92,7 +92,7 @@ def test_a_zoomed_picture_shows_the_same_numbers_wherever_it_is_moved_to(
     heads.page.mouse.down()
     heads.page.mouse.move(x - 130, y - 110, steps=4)
     heads.page.mouse.up()
-    painted(heads)
+    heads.wait_for_rest()
     query, key = (length - 1 for length in weights.shape)
     frame = heads.frame()
     x, y = frame.x + key * frame.width + 6, frame.y + query * frame.height + 6
@@ -106,7 +106,7 @@ def test_a_zoomed_picture_shows_the_same_numbers_wherever_it_is_moved_to(
     heads.matrix.hover(position={"x": x, "y": y})
     assert heads.pointed() == (query, key)
     heads.page.keyboard.press("Escape")
-    painted(heads)
+    heads.wait_for_rest()
     assert heads.frame() == whole
 
 
@@ -122,7 +122,7 @@ def test_a_wheel_scrolls_the_page_and_with_control_comes_closer(heads: HeadsPage
     heads.page.keyboard.down("Control")
     heads.page.mouse.wheel(0, -60)
     heads.page.keyboard.up("Control")
-    heads.wait_until_wider(1.01 * whole.width)
+    heads.wait_for_rest(wider=1.01 * whole.width)
     assert heads.page.evaluate("document.querySelector('.stMain').scrollTop") == 0
 
 

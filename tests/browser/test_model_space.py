@@ -358,8 +358,11 @@ def test_a_model_that_does_not_answer_is_said_once_and_the_rest_works(
     said = still.view.get_by_text(BUSY)
     expect(still.view).to_have_attribute("data-filled", "no")
     expect(still.view.locator(".trail .result")).to_have_text(BUSY)
-    still.page.mouse.click(*still.middle())
+    # Refused as well: a place that needs the same would wait for an answer that is on its way.
+    with still.page.expect_response("**/ask"):
+        still.page.mouse.click(*still.middle())
     expect(still.view).to_have_attribute("data-place", "weight")
+    expect(still.view).to_have_attribute("data-filled", "no")
     expect(said.first).to_be_visible()
     still.page.unroute("**/ask")
     # Asked again, it answers.

@@ -402,8 +402,8 @@ class HeadsPage:
         )
         return Frame(x, y, width / columns, height / rows)
 
-    def wait_until_wider(self, width: float) -> None:
-        """Waits until a cell is wider than this and the picture is at rest."""
+    def wait_for_rest(self, *, wider: float = 0) -> None:
+        """Waits until the picture moves no more, and a cell is wider than this."""
         self.page.wait_for_function(
             """least => {
                 const { cells } = window.headsView().querySelector("canvas.space").dataset;
@@ -413,7 +413,7 @@ class HeadsPage:
                 window.cellsBefore = cells;
                 return window.framesAtRest > 4;
             }""",
-            arg=width,
+            arg=wider,
             polling="raf",
         )
 
