@@ -43,7 +43,8 @@ site: $(VENV)/.installed-dev ## Write the site that needs no server to dist/site
 
 # One more than cores, because many tests wait for a server, a process or a browser.
 # Idle workers take over tests from busy ones, so no long file ends up last on one worker.
-WORKERS = -n $$(expr $$(getconf _NPROCESSORS_ONLN) + 1) --maxprocesses 4 --dist worksteal
+SPREAD = --maxprocesses 4 --dist worksteal
+WORKERS = -n $$(expr $$(getconf _NPROCESSORS_ONLN) + 1) $(SPREAD)
 # These run after the others: each worker has a server and a Chromium of its own.
 WINDOWS := tests/browser tests/test_desktop.py
 
@@ -56,7 +57,7 @@ else
 endif
 
 quick: $(VENV)/.installed-dev ## Run the tests that need no browser, no whole page or command, and no training
-	$(PY) -m pytest -n logical --maxprocesses 4 --dist worksteal --hypothesis-profile few -m "not (browser or slow or learning)" \
+	$(PY) -m pytest -n $$(getconf _NPROCESSORS_ONLN) $(SPREAD) --hypothesis-profile few -m "not (browser or slow or learning)" \
 	  tests $(addprefix --ignore ,$(WINDOWS) tests/app tests/fuzz)
 
 learning: $(VENV)/.installed-dev ## Run the tests that train: every variant, the trainer, and what toys have learned

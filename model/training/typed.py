@@ -85,7 +85,7 @@ def _several(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
 
 
 def _signed(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
-    """With an emoji or a rare character: after a name, or at the end, inside the stop or not."""
+    """With an emoji or a rare character after a name, or at the end, before or after the stop."""
     sign = random.choice(_SIGNS)
     if (name := _shared(pair, random)) and random.random() < 0.6:
         return _replaced(pair, name, f"{name} {sign}")
@@ -98,7 +98,7 @@ def _signed(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
 
 
 def _copied(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
-    """With an address, a file, a formula or mark-up: for a name, after it, or in a sentence."""
+    """With an address, a file, a formula or mark-up: in place of a name, or after the sentence."""
     thing = _thing(random)
     if (name := _shared(pair, random)) and random.random() < 0.6:
         return _replaced(pair, name, thing)
@@ -111,15 +111,14 @@ def _copied(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
 
 
 def _shared(pair: Pair, random: Random) -> str | None:
-    """A name or number that stands once on either side."""
+    """A name or number that each side has exactly once."""
     found = [_SAME.findall(side) for side in pair]
     both = [each for each in found[0] if all(side.count(each) == 1 for side in found)]
     return random.choice(both) if both else None
 
 
 def _replaced(pair: Pair, name: str, thing: str) -> Pair:
-    own = re.compile(rf"(?<![\w'-]){re.escape(name)}(?![\w'’-])")
-    return Pair(*(own.sub(lambda _: thing, side, count=1) for side in pair))
+    return Pair(*(_SAME.sub(lambda own: thing if own[0] == name else own[0], s) for s in pair))
 
 
 def _thing(random: Random) -> str:

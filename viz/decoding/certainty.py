@@ -60,8 +60,8 @@ class Certainty(DecodingPicture):
         return f"{self.title}. Probability, rank and entropy: {'; '.join(named)}."
 
     caption = (
-        "Above, the probability of each token written; orange if a token that the model may "
-        "write was likelier."
+        "Above, the probability of each token written; orange where another token that the "
+        "model may write was likelier."
     )
 
     more = (

@@ -72,20 +72,23 @@ let under = null;
  * @type {(element: HTMLElement | SVGElement, range: WordRange) => void} */
 export function pointable(element, range) {
   element.dataset.range = JSON.stringify(range);
-  const leave = () => {
-    document.removeEventListener("pointermove", moved, true);
-    if (under === element) tell("pointed", (under = null));
-  };
-  // A word that is drawn anew under the pointer hears of no leaving.
-  const moved = () => {
-    if (!element.isConnected) leave();
-  };
   element.addEventListener("pointerenter", () => {
-    document.addEventListener("pointermove", moved, true);
     under = element;
+    document.addEventListener("pointermove", unpointGone, true);
     tell("pointed", [range]);
   });
-  element.addEventListener("pointerleave", leave);
+  element.addEventListener("pointerleave", unpoint);
+}
+
+function unpoint() {
+  under = null;
+  document.removeEventListener("pointermove", unpointGone, true);
+  tell("pointed", null);
+}
+
+/** A word that is drawn anew under the pointer hears of no leaving. */
+function unpointGone() {
+  if (!under?.isConnected) unpoint();
 }
 
 /** Lights the elements of a drawing whose words are pointed at.
