@@ -92,7 +92,6 @@ def test_a_zoomed_picture_shows_the_same_numbers_wherever_it_is_moved_to(
     heads.page.mouse.down()
     heads.page.mouse.move(x - 130, y - 110, steps=4)
     heads.page.mouse.up()
-    heads.wait_for_rest()
     query, key = (length - 1 for length in weights.shape)
     frame = heads.frame()
     x, y = frame.x + key * frame.width + 6, frame.y + query * frame.height + 6
@@ -106,7 +105,6 @@ def test_a_zoomed_picture_shows_the_same_numbers_wherever_it_is_moved_to(
     heads.matrix.hover(position={"x": x, "y": y})
     assert heads.pointed() == (query, key)
     heads.page.keyboard.press("Escape")
-    heads.wait_for_rest()
     assert heads.frame() == whole
 
 

@@ -38,6 +38,7 @@ HOSTILE = {
     "spaces": "   ",
     "unusual spaces": "\u00a0\u3000",
 }
+ISOLATES = "[\u2060\u2068\u2069]*"
 TARGETS = ("<s>", "<b>x</b>", "*a* $x$ :red[x]", "<img src=x onerror=alert(1)>", "&amp; \u202e 🐈")
 
 # Elements that no text of ours makes, wherever they would stand, shadow roots included.
@@ -91,7 +92,7 @@ def asked_of(model: Translator, text: str) -> Trace | str:
 
 
 def plain(text: str) -> str:
-    return re.sub("[\u2060\u2068\u2069]", "", text)
+    return re.sub(ISOLATES, "", text)
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -119,8 +120,10 @@ def test_a_sentence_of_any_text_gives_heads_or_one_clear_sentence(
         if len(queries) < 40:
             assert wrong_cells(opened, read(expected)) == []
     else:
+        # A sentence before may have as many, so that only their words tell them apart.
+        said = re.compile(ISOLATES.join(re.escape(each) for each in plain(expected)))
+        expect(opened.alerts.first).to_contain_text(said, use_inner_text=True)
         expect(opened.alerts).to_have_count(2)
-        assert plain(expected) in plain(opened.alerts.first.inner_text())
         assert what_acts_as_markup(opened) == []
         # The picture of the sentence before is still there.
         assert opened.root.get_attribute("data-payload") == before

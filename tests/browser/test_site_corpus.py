@@ -126,7 +126,9 @@ def test_a_sentence_opens_on_the_heads_page_with_its_head(page: Page, site: str)
     assert [each for each in asked if "weights." in each]
 
 
-def test_words_are_typed_and_what_is_read_once_stays(browser: Browser, site: str) -> None:
+def test_words_are_typed_and_what_is_read_once_stays(
+    browser: Browser, site: str, root: Path
+) -> None:
     context = browser.new_context(locale="de-CH")
     page = context.new_page()
     opened(page, site, over="find")
@@ -136,8 +138,10 @@ def test_words_are_typed_and_what_is_read_once_stays(browser: Browser, site: str
     expect(page.locator(".outcome")).to_contain_text(said.partition(" ")[0])
     expect(page.locator(".sentences a")).to_have_count(0)
     kept = "caches.open('headscope-models').then((cache) => cache.keys())"
-    parts = "all.filter(({ url }) => url.includes('/sentences.')).length"
-    page.wait_for_function(f"{kept}.then((all) => {parts} === 2)")
+    names = "all.filter(({ url }) => /\\/(survey|sentences)\\./.test(url))"
+    parts = [each for name in ("survey", "sentences") for each in root.rglob(f"{name}.*")]
+    assert len(parts) > 2
+    page.wait_for_function(f"{kept}.then((all) => {names}.length === {len(parts)})")
     context.set_offline(True)
     opened(page, site, over="find", words="dog")
     expect(page.locator(".sentences a")).to_have_count(30)

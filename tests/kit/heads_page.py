@@ -396,7 +396,8 @@ class HeadsPage:
         self.settle()
 
     def frame(self) -> Frame:
-        """The place of the cells, as the picture has drawn them."""
+        """The place of the cells, as the picture has drawn them once it moves no more."""
+        self.wait_for_rest()
         x, y, width, height, rows, columns = self.matrix.evaluate(
             "root => JSON.parse(root.querySelector('canvas.space').dataset.cells)"
         )
@@ -404,6 +405,7 @@ class HeadsPage:
 
     def wait_for_rest(self, *, wider: float = 0) -> None:
         """Waits until the picture moves no more, and a cell is wider than this."""
+        self.page.evaluate("window.framesAtRest = 0")
         self.page.wait_for_function(
             """least => {
                 const { cells } = window.headsView().querySelector("canvas.space").dataset;

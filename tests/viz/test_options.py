@@ -226,7 +226,7 @@ def test_every_pair_of_options_of_survey_changes_what_is_counted_or_is_refused(
     noted("counts", part)
     noted("summed_up", lambda _, sample: Surveyed(sample))
     noted("probed", lambda *_: {})
-    noted("ruled", lambda *_: SimpleNamespace(lexicon=None))
+    noted("rules_of_heads", lambda *_: SimpleNamespace(lexicon=None))
     noted("asking", lambda *_: None)
     noted("save_survey", lambda *_: None)
     noted("indexed", lambda *_: None)
