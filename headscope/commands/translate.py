@@ -259,7 +259,7 @@ def _translate(arguments: Asked, translator: Translator, search: Search, out: Te
 
 
 def _unseen(translation: Translation, translator: Translator) -> str:
-    return f"{translator.never_saw('these')}: {', '.join(map(character_name, translation.unseen))}"
+    return f"{translator.lacks('these')}: {', '.join(map(character_name, translation.unseen))}"
 
 
 def _json(value: dict[str, Any], out: TextIO, indent: int | None = None) -> str:

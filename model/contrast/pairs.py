@@ -91,7 +91,7 @@ def pair_of(translator: Translator, trace: Trace, place: int, other: str) -> Pai
             return Pair(place, (own, token), spelled(predictions.tokens[place]), spelled(piece))
     whole = next(each for each in words(predictions) if each.start <= place < each.stop)
     if translator.tokenizer.target.unseen_characters(other):
-        raise TextError(f"{translator.never_saw('some of these')}; choose another word.")
+        raise TextError(f"{translator.lacks('some of these')}; choose another word.")
     typed = translator.target_ids(other)
     rest = predictions.ids[whole.stop :]
     beside = zip(predictions.ids[whole.start :], (*typed, *rest), strict=False)

@@ -31,7 +31,7 @@ class Translation(Brief):
         finished: whether the model wrote </s>.
         source_text: the sentence that was translated.
         source: its tokens, ending with </s>.
-        unseen: its characters that the model never saw in training.
+        unseen: its characters that the vocabulary lacks.
         provenance: the model, the search and the interventions.
         distributions: (target, vocab) log-probabilities of every step, if kept.
     """

@@ -34,7 +34,7 @@ class TranslatingModel(ModelWithVocabulary):
 
     and these errors:
 
-        TextError: if a text is empty, too long, or has only characters the model never saw.
+        TextError: if a text is empty, too long, or has only characters the vocabulary lacks.
         DecodingError: if the vocabulary is too small for the beam, the prefix is too long for the
             text, or no translation can begin with it.
         MaskError: if a mask does not fit the sentence, or the model has no such attention.

@@ -122,10 +122,10 @@ class ModelWithVocabulary:
         )
         return source, target, predictions
 
-    def never_saw(self, what: str) -> str:
+    def lacks(self, what: str) -> str:
         """The beginning of a sentence about characters that the vocabulary lacks."""
-        side = "" if self.tokenizer.target is self.tokenizer else "on this side "
-        return f"The model never saw {what} characters {side}in training"
+        side = "" if self.tokenizer.target is self.tokenizer else " of this side"
+        return f"The model’s vocabulary{side} lacks {what} characters"
 
     def require_room(self, text: str, what: str = "text") -> None:
         """Raises TextError if a text is too long; the message says how much of it would fit."""
@@ -171,7 +171,7 @@ class ModelWithVocabulary:
         letters = set(normalize(text)) - {" "}
         if letters and letters <= set(self.tokenizer.unseen_characters(text)):
             raise TextError(
-                f"{self.never_saw('any of these')}; type a sentence in the language it reads."
+                f"{self.lacks('all of these')}; type a sentence in the language it reads."
             )
         return [*ordered([*ids, self.model.config.eos_id], under.source_order), *after]
 

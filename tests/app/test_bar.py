@@ -279,7 +279,7 @@ def test_a_target_too_long_is_refused_and_can_be_mended(open_app: OpenApp) -> No
         *(("cat " * count, TOO_LONG) for count in (100, 1_249, 100_000)),
         (
             "漢字",
-            "never saw any of these",
+            "lacks all of these",
         ),
     ],
 )
@@ -320,7 +320,7 @@ def test_an_answer_from_before_warns_of_nothing_and_offers_nothing(open_app: Ope
     assert offers() == []
 
 
-def test_characters_the_model_never_saw_are_named_once(open_app: OpenApp) -> None:
+def test_characters_the_vocabulary_lacks_are_named_once(open_app: OpenApp) -> None:
     app = open_app(sentence="漢 the cat * 漢", target="Katze 字 *")
     assert "reads them byte by byte: “漢”, “*”, “字”." in warnings(app)[0]
     assert asked(app) is not None
@@ -336,9 +336,9 @@ def test_a_sentence_in_another_language_is_translated_with_a_warning(open_app: O
 @pytest.mark.parametrize(
     ("text", "said", "offered"),
     [
-        ("THE CAT SEES THE DOG.", "ordinary case", "The cat sees the dog."),
-        ("<b>The cat</b> eats.", "not markup", "The cat eats."),
-        ("The cat 😀 eats.", "not emoji", "The cat eats."),
+        ("THE CAT SEES THE DOG.", "in capitals", "The cat sees the dog."),
+        ("<b>The cat</b> eats.", "contains markup", "The cat eats."),
+        ("The cat 😀 eats.", "contains emoji", "The cat eats."),
         ("The cat eats. www.cats.org", "web", "The cat eats."),
     ],
 )

@@ -143,7 +143,7 @@ def test_a_character_never_seen_is_named_on_standard_error_and_the_rest_translat
         ([""], "empty"),
         (["  "], "empty"),
         (["word " * 200], "shorten"),
-        (["猫猫"], "never saw"),
+        (["猫猫"], "vocabulary lacks"),
         (["The cat.", "--device", "toaster"], "unknown"),
         (["The cat.", "--device", "cuda:99"], "no device"),
         (["The cat.", "--beam", "0"], "beam"),

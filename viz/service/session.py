@@ -273,7 +273,7 @@ def ask(job: Job[T]) -> T:
 
     Raises:
         CheckpointError: if the checkpoint is incomplete or damaged.
-        TextError: if a text is empty, too long, or of characters the model never saw.
+        TextError: if a text is empty, too long, or of characters the vocabulary lacks.
         ServiceError: if it is not answered.
         DecodingError, MaskError, HeadError, PositionError: as the translator does.
     """

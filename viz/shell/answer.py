@@ -34,7 +34,7 @@ from viz.shell.language import LANGUAGES, is_foreign, language_of
 from viz.shell.suited import unsuited
 
 MAX_UNSEEN = 12
-"""How many characters that the model never saw are named."""
+"""How many characters that the vocabulary lacks are named."""
 
 MOST_LABEL = 80
 """The most characters of a button that offers a text."""
@@ -340,7 +340,7 @@ def _show_warnings(
         how = "as unknown" if model.tokenizer.has_table else "byte by byte"
         more = f" and {len(unseen) - MAX_UNSEEN} more" if len(unseen) > MAX_UNSEEN else ""
         st.warning(
-            f"{model.never_saw('these')} and reads them {how}: {listed}{more}.",
+            f"{model.lacks('these')}; the model reads them {how}: {listed}{more}.",
             icon=":material/warning:",
         )
     if wrong is not None:

@@ -1,4 +1,4 @@
-"""Text that people can read and a model cannot: what is wrong, and the text without that."""
+"""Text that people read with ease and a model may not: what is wrong, and the text without that."""
 
 import re
 import unicodedata
@@ -40,7 +40,7 @@ class Unsuited:
 
 
 def unsuited(text: str, language: str, pieces: Callable[[str], int]) -> Unsuited | None:
-    """What in a text no model of sentences has learned to read; None for nothing.
+    """What in a text a model of sentences may read wrongly; None for nothing.
 
     Args:
         text: any text.
@@ -54,16 +54,16 @@ def unsuited(text: str, language: str, pieces: Callable[[str], int]) -> Unsuited
         says.append(f"The text contains characters of no language: {_named(hidden)}.")
         text = "".join(each for each in text if each not in hidden)
     if emoji := set(filter(_is_emoji, text)):
-        says.append("The model reads words, not emoji.")
+        says.append("The text contains emoji, which the model may garble.")
         text = "".join(" " if each in emoji else each for each in text if each != _KEYCAP)
     if _LINK.search(text):
-        says.append("The model reads sentences, not web or e-mail addresses.")
+        says.append("The text contains a web or e-mail address, which the model may garble.")
         text = _LINK.sub(" ", text)
     if _TAG.search(text) or _MARKDOWN.search(text):
-        says.append("The model reads plain text, not markup.")
+        says.append("The text contains markup, which the model may garble.")
         text = _without_markup(text)
     if _is_in_capitals(text):
-        says.append("The model reads sentences in ordinary case, not in capitals.")
+        says.append("The text contains words in capitals, which the model may misread.")
         text = _in_ordinary_case(text, language, pieces)
     words = _WORD.findall(text)
     if len(words) == 1 and len(words[0]) > LONGEST.get(language, USUAL_LONGEST):

@@ -6,10 +6,10 @@ import { unsuited } from "../browser/live/suited.js";
 import { languageName } from "./frame.js";
 import { say } from "./words.js";
 
-// Characters that the model never saw, of which each is named.
+// Characters that the vocabulary lacks, of which each is named.
 const MOST_UNSEEN = 12;
 
-/** The doubts about a text for a model that reads a language, with its characters that the model never saw.
+/** The doubts about a text for a model that reads a language, with its characters that the vocabulary lacks.
  * @type {(given: string, reads: string, unseen: string[]) => string[]} */
 export function doubtsOf(given, reads, unseen) {
   if (!isKnown(reads)) return [];

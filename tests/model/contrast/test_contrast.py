@@ -118,7 +118,7 @@ def test_the_end_of_the_text_has_a_name_beside_another_word(translator: Translat
         ("", "is empty"),
         ("  ", "is empty"),
         ("Katze", "is what the translation has"),
-        ("猫", "never saw"),
+        ("猫", "vocabulary lacks"),
     ],
 )
 def test_what_cannot_be_another_word_is_refused(

@@ -104,7 +104,7 @@ def test_a_bad_line_is_named_by_its_number_and_ends_it_after_the_lines_before(ru
     ("bad", "reason"),
     [
         (LONG.encode(), "too long"),
-        ("猫猫".encode(), "never saw any of these characters"),
+        ("猫猫".encode(), "lacks all of these characters"),
         (b"The \xff cat.", "half a character"),
         (b"The \xed\xa0\x80 cat.", "half a character"),
     ],
@@ -142,7 +142,7 @@ def test_a_beginning_too_long_for_some_lines_is_said_of_these(
 def test_characters_never_seen_are_named_with_their_line(run: Run) -> None:
     status, out, error = run(f"{SOURCES[0]}\nThe cat 猫 eats.\n")
     assert (status, out.count("\n")) == (0, 2)
-    assert error == "Line 2: The model never saw these characters in training: 猫\n"
+    assert error == "Line 2: The model’s vocabulary lacks these characters: 猫\n"
 
 
 def test_json_is_a_line_each(run: Run, translator: Translator) -> None:

@@ -164,7 +164,7 @@ def test_threads_that_share_a_translator_each_get_their_own_sentence(translator)
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\t", "\u200b\u00a0"])
 def test_empty_text_is_refused_with_a_sentence(translator, text):
-    with pytest.raises(TextError, match=r"^The (text is empty|model never saw).*\.$"):
+    with pytest.raises(TextError, match=r"^The (text is empty|model’s vocabulary lacks).*\.$"):
         translator.translate(text)
 
 
@@ -182,8 +182,8 @@ def test_text_beyond_the_limit_is_refused_with_how_much_of_it_fits(translator):
         translator.trace("The cat eats.", target="  ")
 
 
-def test_text_of_characters_the_model_never_saw_is_refused_and_a_mixture_is_not(translator):
-    with pytest.raises(TextError, match=r"never saw any of these characters"):
+def test_text_of_characters_the_vocabulary_lacks_is_refused_and_a_mixture_is_not(translator):
+    with pytest.raises(TextError, match=r"lacks all of these characters"):
         translator.translate("猫が座った")
     assert translator.translate("The cat 猫 eats.").unseen == ("猫",)
 

@@ -361,7 +361,7 @@ REFUSED = [
     ("", {}, "is empty"),
     (" \n", {}, "is empty"),
     ("\ud800", {}, "half a character"),
-    ("漢字", {}, "never saw any of these"),
+    ("漢字", {}, "lacks all of these"),
     ("a " * 100, {}, "too long"),
     ("a b", {"search": {"beam": 0}}, "beam must be between"),
     ("a b", {"search": {"beam": 135}}, "beam must be between"),

@@ -1,4 +1,4 @@
-"""Text that a person can read and a model cannot."""
+"""Text that a person reads with ease and a model may not."""
 
 import json
 from pathlib import Path
@@ -22,10 +22,10 @@ UNSUITED = [
     ("<b>The cat</b> sat <i class='x'>on</i> the mat.", "markup", "The cat sat on the mat."),
     ("&lt;b&gt;Hello&lt;/b&gt; to you", "markup", "Hello to you"),
     ("**The cat** sat on [the mat](http://x.org).", "markup", "The cat sat on the mat."),
-    ("The cat sat. See https://www.example.com/x?y=1.", "addresses", "The cat sat. See."),
-    ("Write to me@example.com today.", "addresses", "Write to today."),
-    ("https://www.example.com/index.html?x=1", "addresses", ""),
-    ("www.example.com", "addresses", ""),
+    ("The cat sat. See https://www.example.com/x?y=1.", "address,", "The cat sat. See."),
+    ("Write to me@example.com today.", "address,", "Write to today."),
+    ("https://www.example.com/index.html?x=1", "address,", ""),
+    ("www.example.com", "address,", ""),
     ("😀😀", "emoji", ""),
     ("supercalifragilisticexpialidocious", "long word", ""),
     ("THE <b>CAT</b> 😀 SAT.", "capitals", "The cat sat."),

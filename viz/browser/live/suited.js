@@ -1,4 +1,4 @@
-// Text that people can read and a model cannot, as viz/shell/suited.py finds it.
+// Text that people read with ease and a model may not, as viz/shell/suited.py finds it.
 
 import constants from "../../draw/constants.json" with { type: "json" };
 import { withoutInvisible } from "../engine/invisible.js";
@@ -34,23 +34,23 @@ export function unsuited(text, language) {
     for (const each of hidden) text = text.replaceAll(each, "");
   }
   if ((text.match(EMOJI) ?? []).some((each) => codePoint(each) >= 0x2600)) {
-    says.push(["reads_no_emoji", {}]);
+    says.push(["has_emoji", {}]);
     text = text.replace(EMOJI, (each) => (codePoint(each) >= 0x2600 ? " " : each)).replaceAll(KEYCAP, "");
   }
   if (text.search(LINK) >= 0) {
-    says.push(["reads_no_addresses", {}]);
+    says.push(["has_addresses", {}]);
     text = text.replace(LINK, " ");
   }
   if (MARKUP.test(text)) {
-    says.push(["reads_no_markup", {}]);
+    says.push(["has_markup", {}]);
     text = text.replace(/<[^<>]*>|&#?\w+;|[*_`]/g, " ");
   }
   if (isInCapitals(text)) {
-    says.push(["reads_no_capitals", {}]);
+    says.push(["has_capitals", {}]);
     text = text.toLowerCase();
   }
   const words = text.match(WORD) ?? [];
-  if (words.length === 1 && words[0].length > (LONGEST_WORD[language] ?? LONGEST_USUALLY)) says.push(["reads_no_long_word", {}]);
+  if (words.length === 1 && words[0].length > (LONGEST_WORD[language] ?? LONGEST_USUALLY)) says.push(["has_long_word", {}]);
   return { says, text };
 }
 
