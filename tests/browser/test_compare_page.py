@@ -29,16 +29,16 @@ def click(heads: HeadsPage, chart: str, item: str) -> None:
     page = heads.page
     plot = page.locator(f".st-key-{chart} .js-plotly-plot .main-svg").first
     expect(plot).to_be_visible(timeout=LOADING)
-    expect(page.locator(f".st-key-{chart}-clicks [aria-busy]")).to_have_count(0)
-    plot.scroll_into_view_if_needed()
     wait_until_calm(page, still=SHORTLY)
+    plot.scroll_into_view_if_needed()
     page.mouse.click(*page.evaluate(CELL, [chart, item]))
 
 
 def drag(heads: HeadsPage, part: Locator, place: Locator) -> None:
     """Drag a part with the mouse to the middle of something else."""
-    part.scroll_into_view_if_needed()
+    # A run that is still to end draws the part anew.
     wait_until_calm(heads.page, still=SHORTLY)
+    part.scroll_into_view_if_needed()
     mouse = heads.page.mouse
     for step, box in enumerate((part.bounding_box(), place.bounding_box())):
         assert box is not None
