@@ -7,6 +7,7 @@ Everything that draws or joins tokens knows one spelling: "▁" before a token t
 from __future__ import annotations
 
 import re
+from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
@@ -188,18 +189,31 @@ def _text_of(piece: bytes | str) -> str:
     """Bytes as text; those that are no character are <0xE7>."""
     if isinstance(piece, str):
         return piece
-    return _UNDECODED.sub(
-        lambda byte: f"<0x{ord(byte[0]) - 0xDC00:02X}>", piece.decode("utf-8", "surrogateescape")
-    )
+    return _with_strays(piece.decode("utf-8", "surrogateescape"))
+
+
+def _with_strays(text: str) -> str:
+    return _UNDECODED.sub(lambda byte: f"<0x{ord(byte[0]) - 0xDC00:02X}>", text)
 
 
 def joined(tokens: Sequence[str]) -> str:
     """The text of neighbouring tokens, with "▁"; bytes of one character become that character."""
-    text, pending = "", b""
-    # Within one token, so that "<0x41>" in a text, which is several tokens, stays.
-    for part in (part for token in tokens for part in _BYTE_RUN.split(token) if part):
-        if _BYTE_RUN.fullmatch(part):
-            pending += bytes(int(value, 16) for value in re.findall("0x(..)", part))
-        else:
-            text, pending = text + _text_of(pending) + part, b""
-    return text + _text_of(pending)
+    return "".join(added(tokens))
+
+
+def added(tokens: Sequence[str]) -> list[str]:
+    """What each of neighbouring tokens adds to their text: a character is its last byte's."""
+    decoder = getincrementaldecoder("utf-8")("surrogateescape")
+    texts = [""]
+    for token in tokens:
+        texts.append("")
+        # Within one token, so that "<0x41>" in a text, which is several tokens, stays.
+        for part in filter(None, _BYTE_RUN.split(token)):
+            if _BYTE_RUN.fullmatch(part):
+                part = decoder.decode(bytes(int(value, 16) for value in re.findall("0x(..)", part)))
+            else:
+                # What no character came of is that of the bytes before.
+                texts[-1 if texts[-1] else -2] += decoder.decode(b"", final=True)
+            texts[-1] += part
+    texts[-1] += decoder.decode(b"", final=True)
+    return list(map(_with_strays, texts[1:]))

@@ -17,7 +17,7 @@ import numpy as np
 from model.explain.alignment_table import AlignmentTable, Read
 from model.trace.attention_map import AttentionKind, FloatArray, Site, Tokens
 from model.trace.head import Head
-from model.trace.token_schemes import WORD_START, joined, special
+from model.trace.token_schemes import WORD_START, added, joined, special
 from model.trace.trace import Trace
 from model.trace.word_grouping import words
 from viz.draw.constants import CONSTANTS
@@ -38,7 +38,7 @@ class Word:
 
     Attributes:
         text: as it is read.
-        tokens: the text of each of its tokens, without marks of spaces.
+        tokens: what each of its tokens adds to the text, without marks of spaces.
         first: the position of its first token.
         joins: whether it goes on without a space.
         special: whether it stands for no part of the text.
@@ -80,7 +80,7 @@ class Arcs:
 def words_of(tokens: Tokens) -> tuple[Word, ...]:
     """The words that tokens make, in order; single tokens where words tell nothing apart."""
     places = list(words(tokens))
-    if len(places) * LETTERS <= len(tokens):
+    if len(places) * LETTERS <= sum(map(bool, added(tokens.tokens))):
         places = [slice(place, place + 1) for place in range(len(tokens))]
     found = []
     for place in places:
@@ -93,7 +93,8 @@ def words_of(tokens: Tokens) -> tuple[Word, ...]:
                 text=_bare(joined(texts)),
                 # The space before a word that begins with a token of its own is drawn once.
                 tokens=tuple(
-                    "" if text == WORD_START and len(texts) > 1 else _bare(text) for text in texts
+                    "" if text in ("", WORD_START) and len(texts) > 1 else _bare(text)
+                    for text in added(texts)
                 ),
                 first=place.start,
                 joins=bool(place.start) and named and not stands_alone,

@@ -91,7 +91,7 @@ def test_the_engine_packs_the_opening_pictures_as_python_does(name: str) -> None
     folder = CHECKPOINTS / name
     model = load(folder, device="cpu")
     first, line = (each.source for each in read_examples(folder)[:2])
-    line = f"{line} “quoted”, and-so on"
+    line = f"{line} “quoted”, and-so 😀 on"
     templates, expected = (openings(model, folder, each) for each in (first, line))
     for page in ("model", "decoding"):
         job = {"folder": str(folder), "options": {}, "line": line}

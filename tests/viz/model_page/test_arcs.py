@@ -58,6 +58,13 @@ def test_the_space_before_a_word_in_pieces_is_drawn_once() -> None:
     assert [word.joins for word in words] == [False, False, False]
 
 
+def test_a_character_of_several_bytes_stands_at_its_last_one() -> None:
+    spelled = ("▁I", "▁", "<0xF0>", "<0x9F>", "<0x98>", "<0x80>", "<0xC3>", "▁you", "!")
+    words = words_of(Tokens(spelled, tuple(range(4, 13))))
+    assert [word.text for word in words] == ["I", "😀<0xC3>", "you", "!"]
+    assert words[1].tokens == ("", "", "", "", "😀", "<0xC3>")
+
+
 def test_letters_stand_alone_where_words_tell_nothing_apart() -> None:
     tokens = Tokens(("▁", "2", "0", "3", "1", "</s>"), (4, 5, 6, 7, 8, 3))
     assert [word.tokens for word in words_of(tokens)] == [

@@ -1,7 +1,7 @@
 // Words made of tokens (model/trace/word_grouping.py), and weights between words.
 
 import constants from "../../draw/constants.json" with { type: "json" };
-import { spelledBy } from "../engine/utf8.js";
+import { charactersOf } from "../engine/utf8.js";
 import { WORD_START, plainLabel } from "./labels.js";
 
 /** Whether a token is no part of the text. @type {(token: string) => boolean} */
@@ -46,14 +46,14 @@ function partsOf(tokens, first, end) {
  * @type {(tokens: string[]) => TextWord[]} */
 export function wordsOfText(tokens) {
   let spans = wordSpans(tokens);
-  if (spans.length * constants.LETTERS <= tokens.length) spans = tokens.map((_, place) => [place, place + 1]);
+  if (spans.length * constants.LETTERS <= addedBy(tokens).filter(Boolean).length) spans = tokens.map((_, place) => [place, place + 1]);
   return spans.map(([first, end]) => {
     const texts = tokens.slice(first, end);
     const alone = isSpecial(texts[0]) || (first > 0 && isSpecial(tokens[first - 1])) || texts[0].startsWith(WORD_START);
     return {
       text: bare(textOfTokens(texts)),
       // The space before a word that begins with a token of its own is drawn once.
-      tokens: texts.map((text) => (text === WORD_START && texts.length > 1 ? "" : bare(text))),
+      tokens: addedBy(texts).map((text) => (["", WORD_START].includes(text) && texts.length > 1 ? "" : bare(text))),
       first,
       joins: first > 0 && !alone,
       special: isSpecial(texts[0]),
@@ -64,23 +64,22 @@ export function wordsOfText(tokens) {
 /** The text of neighbouring tokens, whose bytes become characters; bytes that are none stay.
  * @type {(tokens: string[]) => string} */
 export function textOfTokens(tokens) {
-  let text = "";
-  /** @type {number[]} */
-  let bytes = [];
-  const flush = () => {
-    text += spelledBy(Uint8Array.from(bytes), (byte) => `<0x${byte.toString(16).toUpperCase()}>`);
-    bytes = [];
-  };
-  for (const token of tokens) {
-    const [, digits] = /^<0x([0-9A-F]{2})>$/.exec(token) ?? [];
-    if (digits) bytes.push(parseInt(digits, 16));
-    else {
-      flush();
-      text += token;
+  return addedBy(tokens).join("");
+}
+
+/** What each of neighbouring tokens adds to their text: a character is its last byte's. @type {(tokens: string[]) => string[]} */
+export function addedBy(tokens) {
+  const values = tokens.map((token) => /^<0x([0-9A-F]{2})>$/.exec(token)?.[1]);
+  const added = tokens.map((token, place) => (values[place] ? "" : token));
+  for (let place = 0; place < tokens.length; place += 1) {
+    const end = values.indexOf(undefined, place);
+    const bytes = Uint8Array.from(values.slice(place, end < 0 ? undefined : end), (value) => parseInt(value ?? "", 16));
+    for (const [text, size] of charactersOf(bytes, (byte) => `<0x${byte.toString(16).toUpperCase()}>`)) {
+      place += size;
+      added[place - 1] = text;
     }
   }
-  flush();
-  return text;
+  return added;
 }
 
 /** @type {(token: string) => string} */
