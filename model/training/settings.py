@@ -38,8 +38,9 @@ class TrainingSettings:
     capital_share: float = 0.0
     """The share of source words that get a capital, drawn anew every epoch."""
     typed_share: float = 0.0
-    """The share of English-German pairs changed as people type (`model.training.typed`), drawn anew
-    every epoch."""
+    """The share of pairs changed as people type (`model.training.typed`), anew every epoch."""
+    typed_language: Literal["de", "fr"] = "de"
+    """The language of these pairs beside English."""
     noun_copies: int = 0
     """Copies of each English-German pair with a noun of `model.training.nouns`, with other nouns in
     its place, drawn anew every epoch."""

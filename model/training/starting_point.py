@@ -61,7 +61,9 @@ def varied(pairs: list[Pair], settings: TrainingSettings, seed: int) -> list[Pai
     """The pairs with other nouns, names and capitals, and as people type, as the settings say."""
     pairs = with_other_nouns(pairs, settings.noun_copies, seed)
     pairs = capitalized(renamed(pairs, settings.rename_share, seed), settings.capital_share, seed)
-    return typed(pairs, settings.typed_share, seed)
+    other = settings.typed_language
+    languages = (other, "en") if settings.reverse else ("en", other)
+    return typed(pairs, settings.typed_share, seed, languages=languages)
 
 
 def carried_over(state: dict[str, Tensor], old: Tokenizer, new: Tokenizer) -> dict[str, Tensor]:

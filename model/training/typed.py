@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Callable, Sequence
 from random import Random
 from string import ascii_lowercase, digits
+from typing import NamedTuple
 from unicodedata import category
 
 from model.survey.parallel_text import Pair
@@ -22,6 +23,8 @@ _WORDS, _NAMES, _DOMAINS, _FILES = (
     _OWN[each].split() for each in ("words", "names", "domains", "files")
 )
 _MARKUP, _CARRIERS = _OWN["markup"], _OWN["carriers"]
+_LANGUAGES = ("en", "de", "fr")
+"""Of each carrier."""
 _SIGNS = _OWN["signs"] + "".join(
     chr(code)
     for first, last in _OWN["blocks"]
@@ -31,39 +34,56 @@ _SIGNS = _OWN["signs"] + "".join(
 _SAME = re.compile(r"(?<![\w'-])(?:[A-Z][a-z]+|\d+)(?![\w'’-]|[.,]\d)")
 
 
-def typed(pairs: Sequence[Pair], share: float, seed: int) -> list[Pair]:
+class Given(NamedTuple):
+    """What a way to type may draw from: other pairs, and pairs around something to be copied."""
+
+    pairs: Sequence[Pair]
+    carriers: Sequence[Pair]
+    random: Random
+
+
+def typed(
+    pairs: Sequence[Pair], share: float, seed: int, *, languages: tuple[str, str] = ("en", "de")
+) -> list[Pair]:
     """The pairs, a share of them as people type them; targets stay as an editor would write them.
 
-    What is copied goes into German or French alike, but the carriers around it are German, so that
-    only English-German pairs should be varied.
+    Args:
+        pairs: of any sentences.
+        share: of the pairs, from 0 to 1.
+        seed: of what is drawn.
+        languages: the codes of source and target: "en" and one of "de" and "fr".
     """
     changed = list(pairs)
     if not share:
         return changed
-    random = Random(seed)
+    ends = [_LANGUAGES.index(each) for each in languages]
+    carriers = [Pair(*(each[end] for end in ends)) for each in _CARRIERS]
+    given = Given(pairs, carriers, random := Random(seed))
     for place, pair in enumerate(pairs):
         if random.random() < share:
             way = random.choices(tuple(_WAYS), weights=tuple(_WAYS.values()))[0]
-            changed[place] = way(pair, pairs, random)
+            changed[place] = way(pair, given)
     return changed
 
 
-def _upper(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
+def _upper(pair: Pair, given: Given) -> Pair:
     return Pair(pair.source.upper(), pair.target)
 
 
-def _lower(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
+def _lower(pair: Pair, given: Given) -> Pair:
+    random = given.random
     source = pair.source.lower()
     return Pair(source.rstrip(".") if random.random() < 0.5 else source, pair.target)
 
 
-def _unstopped(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
+def _unstopped(pair: Pair, given: Given) -> Pair:
     # A translation without a question mark would not say that it asks.
     target = pair.target.rstrip(".") if pair.source.endswith(".") else pair.target
     return Pair(pair.source.rstrip(".?!"), target)
 
 
-def _slipped(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
+def _slipped(pair: Pair, given: Given) -> Pair:
+    random = given.random
     words = list(_SLIPS.finditer(pair.source))
     if not words:
         return pair
@@ -75,8 +95,9 @@ def _slipped(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
     return Pair(before + slip, pair.target)
 
 
-def _several(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
-    more = [pair, *(random.choice(pairs) for _ in range(random.choice((1, 1, 2))))]
+def _several(pair: Pair, given: Given) -> Pair:
+    random = given.random
+    more = [pair, *(random.choice(given.pairs) for _ in range(random.choice((1, 1, 2))))]
     if not all(side.endswith(_ENDS) for each in more for side in each):
         return pair
     if sum(len(each.source) for each in more) > 250:
@@ -84,8 +105,9 @@ def _several(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
     return Pair(*(" ".join(sides) for sides in zip(*more, strict=True)))
 
 
-def _signed(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
+def _signed(pair: Pair, given: Given) -> Pair:
     """With an emoji or a rare character after a name, or at the end, before or after the stop."""
+    random = given.random
     sign = random.choice(_SIGNS)
     if (name := _shared(pair, random)) and random.random() < 0.6:
         return _replaced(pair, name, f"{name} {sign}")
@@ -97,14 +119,15 @@ def _signed(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
     return Pair(*(f"{side[:-1]}{space}{sign}{side[-1]}" for side in pair))
 
 
-def _copied(pair: Pair, pairs: Sequence[Pair], random: Random) -> Pair:
+def _copied(pair: Pair, given: Given) -> Pair:
     """With an address, a file, a formula or mark-up: in place of a name, or after the sentence."""
+    random = given.random
     thing = _thing(random)
     if (name := _shared(pair, random)) and random.random() < 0.6:
         return _replaced(pair, name, thing)
     if random.random() < 0.4:
         return Pair(*(f"{side} {thing}" for side in pair))
-    carried = Pair(*(side.format(thing) for side in random.choice(_CARRIERS)))
+    carried = Pair(*(side.format(thing) for side in random.choice(given.carriers)))
     if random.random() < 0.4:
         return carried
     return Pair(*(" ".join(sides) for sides in zip(pair, carried, strict=True)))
@@ -152,7 +175,7 @@ def _thing(random: Random) -> str:
     return random.choice(_SIGNS) * random.randint(1, 3)
 
 
-_WAYS: dict[Callable[[Pair, Sequence[Pair], Random], Pair], float] = {
+_WAYS: dict[Callable[[Pair, Given], Pair], float] = {
     _upper: 1.5,
     _lower: 1.5,
     _unstopped: 1.5,

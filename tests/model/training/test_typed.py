@@ -77,3 +77,13 @@ def test_what_is_copied_stands_on_both_sides(only):
     for before, after in only("_copied"):
         added = {word.rstrip(".?") for word in after.source.split()} - {*before.source.split()}
         assert any(word in after.target for word in added), after
+
+
+@pytest.mark.parametrize("languages", [("en", "de"), ("de", "en"), ("en", "fr")])
+def test_what_stands_around_is_in_the_languages_of_the_pairs(monkeypatch, languages):
+    monkeypatch.setattr(module, "_WAYS", {module._copied: 1.0})
+    around = {"en": "Do you know", "de": "Kennen Sie", "fr": "Connaissez-vous"}
+    found = typed(PAIRS, 1.0, 5, languages=languages)
+    for end, side in zip(languages, zip(*found, strict=True), strict=True):
+        said = {each for each in around if any(around[each] in text for text in side)}
+        assert said == {end}
