@@ -12,8 +12,13 @@ globalThis.inside = (name) => at(".part")?.shadowRoot.querySelectorAll(name) ?? 
 /** What `find` gives, once it is there; the error names what never came. */
 globalThis.until = async (find) => {
   for (const end = performance.now() + SECONDS * 1000; performance.now() < end; ) {
-    const found = find();
-    if (found && found.length !== 0) return found;
+    try {
+      const found = find();
+      if (found && found.length !== 0) return found;
+    } catch (error) {
+      // An element that has not come has no text.
+      if (!(error instanceof TypeError)) throw error;
+    }
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   throw new Error(`${find} did not come: ${document.body.innerText}`);
