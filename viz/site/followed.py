@@ -25,7 +25,7 @@ from viz.model_page.payload import packed_positions
 
 SHORT = 24_000
 """So many weights are sent with all their digits that a picture names; of more, each is a byte, so
-that a change of the stage sends each phone some 65 kB for 25 words."""
+that a change of the stage sends each phone some 60 kB for 21 words."""
 
 _DIGITS = 12
 """Binary ones."""
