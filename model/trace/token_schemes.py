@@ -7,7 +7,6 @@ Everything that draws or joins tokens knows one spelling: "▁" before a token t
 from __future__ import annotations
 
 import re
-from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
@@ -183,6 +182,7 @@ def _is_byte_level(piece: str) -> bool:
 
 _UNDECODED = re.compile("[\udc80-\udcff]")
 _BYTE_RUN = re.compile(r"((?:<0x[0-9A-F]{2}>)+)")
+_VALUES = re.compile("0x(..)")
 
 
 def _text_of(piece: bytes | str) -> str:
@@ -203,17 +203,21 @@ def joined(tokens: Sequence[str]) -> str:
 
 def added(tokens: Sequence[str]) -> list[str]:
     """What each of neighbouring tokens adds to their text: a character is its last byte's."""
-    decoder = getincrementaldecoder("utf-8")("surrogateescape")
-    texts = [""]
-    for token in tokens:
-        texts.append("")
-        # Within one token, so that "<0x41>" in a text, which is several tokens, stays.
-        for part in filter(None, _BYTE_RUN.split(token)):
-            if _BYTE_RUN.fullmatch(part):
-                part = decoder.decode(bytes(int(value, 16) for value in re.findall("0x(..)", part)))
-            else:
-                # What no character came of is that of the bytes before.
-                texts[-1 if texts[-1] else -2] += decoder.decode(b"", final=True)
-            texts[-1] += part
-    texts[-1] += decoder.decode(b"", final=True)
-    return list(map(_with_strays, texts[1:]))
+    # Within one token, so that "<0x41>" in a text, which is several tokens, stays.
+    parts = [
+        (place, part)
+        for place, token in enumerate(tokens)
+        for part in filter(None, _BYTE_RUN.split(token))
+    ]
+    texts = [""] * len(tokens)
+    for is_bytes, group in groupby(parts, lambda each: bool(_BYTE_RUN.fullmatch(each[1]))):
+        if not is_bytes:
+            for place, part in group:
+                texts[place] += part
+            continue
+        run = [(place, int(value, 16)) for place, part in group for value in _VALUES.findall(part)]
+        end = 0
+        for character in bytes(value for _, value in run).decode("utf-8", "surrogateescape"):
+            end += len(character.encode("utf-8", "surrogateescape"))
+            texts[run[end - 1][0]] += _with_strays(character)
+    return texts

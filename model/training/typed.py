@@ -56,9 +56,9 @@ def typed(
     changed = list(pairs)
     if not share:
         return changed
+    random = Random(seed)
     ends = [_LANGUAGES.index(each) for each in languages]
-    carriers = [Pair(*(each[end] for end in ends)) for each in _CARRIERS]
-    given = Given(pairs, carriers, random := Random(seed))
+    given = Given(pairs, [Pair(*(each[end] for end in ends)) for each in _CARRIERS], random)
     for place, pair in enumerate(pairs):
         if random.random() < share:
             way = random.choices(tuple(_WAYS), weights=tuple(_WAYS.values()))[0]

@@ -124,7 +124,7 @@ class ModelWithVocabulary:
 
     def lacks(self, what: str) -> str:
         """The beginning of a sentence about characters that the vocabulary lacks."""
-        side = "" if self.tokenizer.target is self.tokenizer else " of this side"
+        side = "" if self.tokenizer.target is self.tokenizer else " for this side"
         return f"The model’s vocabulary{side} lacks {what} characters"
 
     def require_room(self, text: str, what: str = "text") -> None:

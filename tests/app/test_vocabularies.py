@@ -27,7 +27,7 @@ def test_each_side_is_cut_by_its_own_vocabulary(open_app: OpenApp, folder: Path)
     # An umlaut is in the target's vocabulary alone.
     assert not warnings(app.text_input(key="target").set_value("Der Hund schläft.").run())
     app = app.text_input(key="sentence").set_value("The dog schläft.").run()
-    assert "vocabulary of this side lacks these characters; the model" in warnings(app)[0]
+    assert "vocabulary for this side lacks these characters; the model" in warnings(app)[0]
     assert "reads them byte by byte: “ä”" in warnings(app)[0]
 
 

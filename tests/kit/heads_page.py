@@ -396,7 +396,7 @@ class HeadsPage:
         self.settle()
 
     def frame(self) -> Frame:
-        """The place of the cells, as the picture has drawn them once it moves no more."""
+        """Where the cells lie once the picture is at rest."""
         self.wait_for_rest()
         x, y, width, height, rows, columns = self.matrix.evaluate(
             "root => JSON.parse(root.querySelector('canvas.space').dataset.cells)"

@@ -17,7 +17,7 @@ import numpy as np
 from model.explain.alignment_table import AlignmentTable, Read
 from model.trace.attention_map import AttentionKind, FloatArray, Site, Tokens
 from model.trace.head import Head
-from model.trace.token_schemes import WORD_START, added, joined, special
+from model.trace.token_schemes import WORD_START, added, special
 from model.trace.trace import Trace
 from model.trace.word_grouping import words
 from viz.draw.constants import CONSTANTS
@@ -85,16 +85,17 @@ def words_of(tokens: Tokens) -> tuple[Word, ...]:
     found = []
     for place in places:
         texts = tokens.tokens[place]
+        spelled = added(texts)
         before = tokens.tokens[place.start - 1] if place.start else ""
         stands_alone = special(texts[0]) or special(before) or texts[0].startswith(WORD_START)
         named = tokens.ids[place.start] >= 0
         found.append(
             Word(
-                text=_bare(joined(texts)),
+                text=_bare("".join(spelled)),
                 # The space before a word that begins with a token of its own is drawn once.
                 tokens=tuple(
                     "" if text in ("", WORD_START) and len(texts) > 1 else _bare(text)
-                    for text in added(texts)
+                    for text in spelled
                 ),
                 first=place.start,
                 joins=bool(place.start) and named and not stands_alone,

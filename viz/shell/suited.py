@@ -40,7 +40,7 @@ class Unsuited:
 
 
 def unsuited(text: str, language: str, pieces: Callable[[str], int]) -> Unsuited | None:
-    """What in a text a model of sentences may read wrongly; None for nothing.
+    """What a model of sentences may misread in a text; None for nothing.
 
     Args:
         text: any text.

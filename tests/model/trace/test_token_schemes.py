@@ -135,6 +135,7 @@ def test_bytes_of_one_character_are_joined_in_a_word_and_shown_as_bytes_alone() 
 def test_letters_that_look_like_a_byte_stay_letters() -> None:
     assert joined(["▁<", "0x", "41", ">"]) == "▁<0x41>"
     assert joined(["<0xC3>", "<0xA9>", "a", "<0xC3>"]) == "éa<0xC3>"
+    assert joined(["<0xC3>a", "<0xC3>", "<0xA9>b"]) == "<0xC3>aéb"
 
 
 def test_labels_that_are_no_tokens_and_texts_of_our_own_vocabulary_stay() -> None:

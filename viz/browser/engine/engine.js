@@ -415,7 +415,7 @@ export class Engine {
     const unseen = new Set(this.tokenizer.unseenCharacters(text));
     if (letters.size && [...letters].every((letter) => unseen.has(letter))) {
       if (this.target !== this.tokenizer) {
-        throw new TextError("The model’s vocabulary of this side lacks all of these characters; type a sentence in the language it reads.");
+        throw new TextError("The model’s vocabulary for this side lacks all of these characters; type a sentence in the language it reads.");
       }
       throw new TextError("The model’s vocabulary lacks all of these characters; type a sentence in the language it reads.");
     }

@@ -49,11 +49,12 @@ export function wordsOfText(tokens) {
   if (spans.length * constants.LETTERS <= addedBy(tokens).filter(Boolean).length) spans = tokens.map((_, place) => [place, place + 1]);
   return spans.map(([first, end]) => {
     const texts = tokens.slice(first, end);
+    const added = addedBy(texts);
     const alone = isSpecial(texts[0]) || (first > 0 && isSpecial(tokens[first - 1])) || texts[0].startsWith(WORD_START);
     return {
-      text: bare(textOfTokens(texts)),
+      text: bare(added.join("")),
       // The space before a word that begins with a token of its own is drawn once.
-      tokens: addedBy(texts).map((text) => (["", WORD_START].includes(text) && texts.length > 1 ? "" : bare(text))),
+      tokens: added.map((text) => (["", WORD_START].includes(text) && texts.length > 1 ? "" : bare(text))),
       first,
       joins: first > 0 && !alone,
       special: isSpecial(texts[0]),
@@ -68,7 +69,7 @@ export function textOfTokens(tokens) {
 }
 
 /** What each of neighbouring tokens adds to their text: a character is its last byte's. @type {(tokens: string[]) => string[]} */
-export function addedBy(tokens) {
+function addedBy(tokens) {
   const values = tokens.map((token) => /^<0x([0-9A-F]{2})>$/.exec(token)?.[1]);
   const added = tokens.map((token, place) => (values[place] ? "" : token));
   for (let place = 0; place < tokens.length; place += 1) {
