@@ -132,6 +132,9 @@ class TableTokenizer(Tokenizer):
     def __len__(self) -> int:
         return self._size
 
+    def read_as(self, text: str) -> str:
+        return self._cut(text)[1]
+
     def encode(self, text: str) -> list[int]:
         beginning, text = self._cut(text)
         pieces = self._processor.encode(text, out_type=str)
@@ -166,6 +169,6 @@ class TableTokenizer(Tokenizer):
     def unseen_characters(self, text: str) -> tuple[str, ...]:
         return tuple(
             character
-            for character in dict.fromkeys(normalize(self._cut(text)[1]))
+            for character in dict.fromkeys(normalize(self.read_as(text)))
             if self._unk_id in self.encode(character)
         )

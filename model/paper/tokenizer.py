@@ -16,6 +16,7 @@ from typing import Any
 import sentencepiece
 
 from model.files import write_whole
+from model.paper.letter_case import in_ordinary_case, is_in_capitals
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 """Ids of the special tokens in every vocabulary trained here."""
@@ -195,9 +196,14 @@ class Tokenizer:
     def __len__(self) -> int:
         return int(self._processor.vocab_size())
 
+    def read_as(self, text: str) -> str:
+        """The text as it is cut into tokens: normalized, a text in capitals in ordinary case."""
+        plain = normalize(text)
+        return in_ordinary_case(plain, self.count) if is_in_capitals(plain) else plain
+
     def encode(self, text: str) -> list[int]:
         """Token ids of a text, without start and end token; "<s>" in a text is three letters."""
-        return list(self._processor.encode(normalize(text)))
+        return list(self._processor.encode(self.read_as(text)))
 
     def count(self, text: str) -> int:
         """How many tokens a text has."""
@@ -205,7 +211,7 @@ class Tokenizer:
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """Token ids of each text, as `encode` gives them."""
-        return [list(ids) for ids in self._processor.encode([normalize(text) for text in texts])]
+        return [list(ids) for ids in self._processor.encode([*map(self.read_as, texts)])]
 
     def sample_all(self, texts: Sequence[str], *, alpha: float, seed: int) -> list[list[int]]:
         """A random segmentation of each text, as token ids (subword regularization).
@@ -226,7 +232,7 @@ class Tokenizer:
         return [
             [
                 token_id
-                for word in _SPACED.findall(self._processor.normalize(normalize(text)))
+                for word in _SPACED.findall(self._processor.normalize(self.read_as(text)))
                 for token_id in draw(word, alpha, random)
             ]
             for text in texts
@@ -295,7 +301,7 @@ class Tokenizer:
     def unseen_characters(self, text: str) -> tuple[str, ...]:
         """Characters of the text that the vocabulary can spell only as bytes, in order."""
         unseen = []
-        for character in dict.fromkeys(normalize(text)):
+        for character in dict.fromkeys(self.read_as(text)):
             pieces = self._processor.encode(character, out_type=str)
             if any(_BYTE_PIECE.fullmatch(piece) or piece == "<unk>" for piece in pieces):
                 unseen.append(character)

@@ -168,7 +168,7 @@ class ModelWithVocabulary:
         before, after = self.tokenizer.around(text)
         ids = [*before, *ids]
         self._require_room([*ids, *after], text, "text")
-        letters = set(normalize(text)) - {" "}
+        letters = set(normalize(self.tokenizer.read_as(text))) - {" "}
         if letters and letters <= set(self.tokenizer.unseen_characters(text)):
             raise TextError(
                 f"{self.lacks('all of these')}; type a sentence in the language it reads."

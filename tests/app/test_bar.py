@@ -336,7 +336,6 @@ def test_a_sentence_in_another_language_is_translated_with_a_warning(open_app: O
 @pytest.mark.parametrize(
     ("text", "said", "offered"),
     [
-        ("THE CAT SEES THE DOG.", "in capitals", "The cat sees the dog."),
         ("<b>The cat</b> eats.", "contains markup", "The cat eats."),
         ("The cat 😀 eats.", "contains emoji", "The cat eats."),
         ("The cat eats. www.cats.org", "web", "The cat eats."),

@@ -326,8 +326,8 @@ def _show_warnings(
         _show_cut("translation" if task is None else "output")
     wrong = None
     if task is None and language in LANGUAGES:
-        wrong = unsuited(translation.source_text, language, model.tokenizer.count)
-    # Capitals and markup are of no language, and their characters are not worth a warning.
+        wrong = unsuited(translation.source_text, language)
+    # Markup is of no language, and its characters are not worth a warning.
     readable = wrong.text if wrong else text
     unread = [each for each in translation.unseen if each in readable]
     unseen = dict.fromkeys([*unread, *model.tokenizer.target.unseen_characters(target)])

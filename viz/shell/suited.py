@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from collections.abc import Callable
 from dataclasses import dataclass
 from html import unescape
 from html.parser import HTMLParser
@@ -15,9 +14,6 @@ LONGEST: dict[str, int] = CONSTANTS["LONGEST_WORD"]
 """The letters of the longest word that counts as one, where it is not `USUAL_LONGEST`."""
 
 USUAL_LONGEST: int = CONSTANTS["LONGEST_USUALLY"]
-
-CAPITALS: float = CONSTANTS["CAPITALS"]
-"""The share of words in capitals from which a text counts as written in them."""
 
 _LINK = re.compile(r"(?:https?://|www\.)\S*[^\s.,;:!?)\]}”\"']|\S+@\w+(?:\.\w+)+", re.IGNORECASE)
 _TAG = re.compile(r"</?[a-z][^<>]*>|&(?:[a-z]+|#\d+|#x[\da-f]+);", re.IGNORECASE)
@@ -39,14 +35,12 @@ class Unsuited:
     text: str
 
 
-def unsuited(text: str, language: str, pieces: Callable[[str], int]) -> Unsuited | None:
+def unsuited(text: str, language: str) -> Unsuited | None:
     """What a model of sentences may misread in a text; None for nothing.
 
     Args:
         text: any text.
         language: the code of the language that the model reads.
-        pieces: how many tokens a word is to the model; of all spellings in upper and lower case, it
-            knows that of the fewest best.
     """
     says: list[str] = []
     text = without_invisible(text)
@@ -62,9 +56,6 @@ def unsuited(text: str, language: str, pieces: Callable[[str], int]) -> Unsuited
     if _TAG.search(text) or _MARKDOWN.search(text):
         says.append("The text contains markup, which the model may garble.")
         text = _without_markup(text)
-    if _is_in_capitals(text):
-        says.append("The text contains words in capitals, which the model may misread.")
-        text = _in_ordinary_case(text, language, pieces)
     words = _WORD.findall(text)
     if len(words) == 1 and len(words[0]) > LONGEST.get(language, USUAL_LONGEST):
         says.append("The model reads sentences; this is one very long word.")
@@ -107,27 +98,6 @@ def _without_markup(text: str) -> str:
     reader.close()
     text = "".join(reader.found)
     return _MARKDOWN.sub(lambda found: found[2] or found[3], text)
-
-
-def _is_in_capitals(text: str) -> bool:
-    words = [each for each in _WORD.findall(text) if len(each) > 1]
-    # tHE and THE, but neither The, the, McCoy nor one eBay.
-    odd = [each for each in words if each[1:] != each[1:].lower() and not each[-1].islower()]
-    return len(odd) > 1 and len(odd) >= CAPITALS * len(words)
-
-
-def _in_ordinary_case(text: str, language: str, pieces: Callable[[str], int]) -> str:
-    """Each word as the model knows it best, and the first of a sentence with a capital."""
-
-    def usual(found: re.Match[str]) -> str:
-        word = found[0]
-        if language == "en" and word.upper().split("'")[0].split("’")[0] == "I":
-            return word[0].upper() + word[1:].lower()
-        # Of spellings that are as good, the first.
-        return min((word.lower(), word.capitalize(), word.upper()), key=pieces)
-
-    text = _WORD.sub(usual, text)
-    return re.sub(r"(?:^|[.!?…]\s+)\W*\w", lambda found: found[0].upper(), text)
 
 
 def _tidy(text: str) -> str:

@@ -24,6 +24,7 @@ TEXT = [
 
 
 ROOT = Path(__file__).parents[3]
+CHECKPOINTS = ROOT / "checkpoints"
 
 
 @functools.cache
@@ -81,6 +82,39 @@ def test_what_nobody_sees_is_not_read(tokenizer, character):
 def test_joiners_stay_where_they_spell_words():
     for word in ("می\u200cخواهم", "क्\u200dष"):
         assert normalize(f"{word} o\u200dr") == f"{word} or"
+
+
+CAPITALS = {
+    "THE CAT SAT ON THE MAT.": "The cat sat on the mat.",
+    "I AM NOT TIRED. “DON’T WAIT!”": 'I am not tired. "Don\'t wait!"',
+    "HE LIVES IN LONDON AND I'M THERE.": "He lives in London and I'm there.",
+    "tHE cAT sAT oN tHE mAT.": "The cat sat on the mat.",
+    "THE CAT sat. THE DOG TOO!": "The cat sat. The dog too!",
+}
+
+
+@pytest.mark.parametrize(("text", "ordinary"), CAPITALS.items())
+def test_a_text_in_capitals_is_read_in_ordinary_letters(text, ordinary):
+    tokenizer = Tokenizer.load(CHECKPOINTS / "en-de" / "tokenizer.model")
+    assert tokenizer.read_as(text) == ordinary
+    assert tokenizer.encode_all([text]) == [tokenizer.encode(ordinary)]
+    assert tokenizer.read_as(ordinary) == ordinary
+
+
+def test_words_keep_the_capitals_that_their_language_has():
+    tokenizer = Tokenizer.load(CHECKPOINTS / "de-en" / "tokenizer.model")
+    assert tokenizer.read_as("DIE KATZE SITZT AUF DEM TISCH.") == "Die Katze sitzt auf dem Tisch."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("OK", "USA", "I said NO!", "The NASA and ESA launched a rocket.", "H E L L O"),
+        *("My iPhone and his eBay account", "Tom McCoy lives in New York."),
+    ],
+)
+def test_a_few_capitals_stay(tokenizer, text):
+    assert tokenizer.read_as(text) == text
 
 
 @given(st.text(max_size=60))

@@ -10,8 +10,9 @@ import pytest
 from tests.kit.engine import NODE
 from tests.viz.browser.test_javascript import VIZ
 from tests.viz.shell.test_language import EXAMPLES, FAMILIAR, FOREIGN
-from tests.viz.shell.test_suited import SUITED, UNSUITED, found
+from tests.viz.shell.test_suited import SUITED, UNSUITED
 from viz.browser.files import joined
+from viz.shell.suited import unsuited
 from viz.site.page import words
 
 SCRIPT = """
@@ -45,7 +46,7 @@ def said(texts: list[tuple[str, str]]) -> list[tuple[list[str], bool]]:
 def test_what_no_model_reads_is_said_in_the_words_of_the_app() -> None:
     texts = [text for text, *_ in UNSUITED] + SUITED
     for text, (says, _) in zip(texts, said([(text, "en") for text in texts]), strict=True):
-        wrong = found(text)
+        wrong = unsuited(text, "en")
         assert says == list(wrong.says if wrong else ()), text
 
 

@@ -411,7 +411,7 @@ export class Engine {
     const { before, after } = this.tokenizer.around(text);
     ids.unshift(...before);
     this.requireRoom([...ids, ...after], text, "text", this.tokenizer);
-    const letters = new Set(corpusForm(text).replaceAll(" ", ""));
+    const letters = new Set(corpusForm(this.tokenizer.readAs(text)).replaceAll(" ", ""));
     const unseen = new Set(this.tokenizer.unseenCharacters(text));
     if (letters.size && [...letters].every((letter) => unseen.has(letter))) {
       if (this.target !== this.tokenizer) {

@@ -83,6 +83,11 @@ class TableTokenizer extends Tokenizer {
     return this.pieceCount;
   }
 
+  /** @override @type {(text: string) => string} */
+  readAs(text) {
+    return this.parted(text)[1];
+  }
+
   /** @override @type {(text: string) => number[]} */
   encode(text) {
     requireWhole(text);
@@ -119,7 +124,7 @@ class TableTokenizer extends Tokenizer {
 
   /** @override @type {(text: string) => string[]} */
   unseenCharacters(text) {
-    const letters = new Set(corpusForm(this.parted(text)[1]));
+    const letters = new Set(corpusForm(this.readAs(text)));
     return [...letters].filter((character) => this.encode(character).includes(this.config.unk_id));
   }
 }

@@ -1,5 +1,6 @@
 // Text to token ids and back, as SentencePiece does it: unigram, BPE and word vocabularies.
 
+import { inOrdinaryCase, isInCapitals } from "./letter_case.js";
 import { SPACE, Normalizer, corpusForm } from "./normalization.js";
 import { fieldsOf } from "./protobuf.js";
 import { spelledBy } from "./utf8.js";
@@ -65,12 +66,18 @@ export class Tokenizer {
     return this.vocabulary.length;
   }
 
+  /** The text as it is cut into tokens: normalized, a text in capitals in ordinary case. @type {(text: string) => string} */
+  readAs(text) {
+    const plain = corpusForm(text);
+    return isInCapitals(plain) ? inOrdinaryCase(plain, (word) => this.encode(word).length) : plain;
+  }
+
   /** Token ids of a text, without start and end token. @type {(text: string) => number[]} */
   encode(text) {
     requireWhole(text);
     /** @type {number[]} */
     const ids = [];
-    for (const piece of this.cut(this.normalizer.normalized(corpusForm(text)))) {
+    for (const piece of this.cut(this.normalizer.normalized(this.readAs(text)))) {
       const known = this.ids.get(piece);
       if (known !== undefined) ids.push(known);
       else if (this.byteFallback) ids.push(...this.spelled(piece));
@@ -116,7 +123,7 @@ export class Tokenizer {
 
   /** Characters of a text that the vocabulary can spell only as bytes, in order. @type {(text: string) => string[]} */
   unseenCharacters(text) {
-    return [...new Set(corpusForm(text))].filter((character) =>
+    return [...new Set(this.readAs(text))].filter((character) =>
       this.encode(character).some((id) => id === UNK || this.vocabulary[id].type === BYTE),
     );
   }

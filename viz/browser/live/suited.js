@@ -3,7 +3,7 @@
 import constants from "../../draw/constants.json" with { type: "json" };
 import { withoutInvisible } from "../engine/invisible.js";
 
-const { LONGEST_USUALLY, CAPITALS } = constants;
+const { LONGEST_USUALLY } = constants;
 /** @type {Record<string, number | undefined>} */
 const LONGEST_WORD = constants.LONGEST_WORD;
 const MOST_NAMED = 4;
@@ -45,10 +45,6 @@ export function unsuited(text, language) {
     says.push(["has_markup", {}]);
     text = text.replace(/<[^<>]*>|&#?\w+;|[*_`]/g, " ");
   }
-  if (isInCapitals(text)) {
-    says.push(["has_capitals", {}]);
-    text = text.toLowerCase();
-  }
   const words = text.match(WORD) ?? [];
   if (words.length === 1 && words[0].length > (LONGEST_WORD[language] ?? LONGEST_USUALLY)) says.push(["has_long_word", {}]);
   return { says, text };
@@ -57,12 +53,4 @@ export function unsuited(text, language) {
 /** @type {(character: string) => number} */
 function codePoint(character) {
   return character.codePointAt(0) ?? 0;
-}
-
-/** @type {(text: string) => boolean} */
-function isInCapitals(text) {
-  const words = (text.match(WORD) ?? []).filter((each) => each.length > 1);
-  // tHE and THE, but neither The, the, McCoy nor one eBay.
-  const odd = words.filter((each) => each.slice(1) !== each.slice(1).toLowerCase() && !/\p{Ll}$/u.test(each));
-  return odd.length > 1 && odd.length >= CAPITALS * words.length;
 }
