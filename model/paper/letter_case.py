@@ -1,10 +1,10 @@
-"""Text in capitals, in ordinary case (truecasing): vocabularies of edited text know few."""
+"""Truecasing: text in capitals, which vocabularies of edited text hardly know, in small letters."""
 
 import re
 from collections.abc import Callable
 
 CAPITALS = 0.75
-"""The share of words in capitals from which a text counts as written in them."""
+"""A text is in capitals if this share of its words is."""
 
 # Of Western and Central European languages, whose case is the same in every version of Unicode.
 _LETTERS = "A-Za-zÀ-ÖØ-öø-ž"
@@ -21,7 +21,7 @@ def is_in_capitals(text: str) -> bool:
 
 
 def in_ordinary_case(text: str, pieces: Callable[[str], int]) -> str:
-    """Each word as a vocabulary knows it best, and the first of a sentence with a capital.
+    """Spell each word as a vocabulary knows it best, and begin each sentence with a capital.
 
     Args:
         text: any text.

@@ -197,7 +197,7 @@ class Tokenizer:
         return int(self._processor.vocab_size())
 
     def read_as(self, text: str) -> str:
-        """The text as it is cut into tokens: normalized, a text in capitals in ordinary case."""
+        """What is cut into tokens: the text normalized, and in ordinary case if in capitals."""
         plain = normalize(text)
         return in_ordinary_case(plain, self.count) if is_in_capitals(plain) else plain
 

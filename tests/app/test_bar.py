@@ -323,6 +323,8 @@ def test_an_answer_from_before_warns_of_nothing_and_offers_nothing(open_app: Ope
 def test_characters_the_vocabulary_lacks_are_named_once(open_app: OpenApp) -> None:
     app = open_app(sentence="漢 the cat * 漢", target="Katze 字 *")
     assert "reads them byte by byte: “漢”, “*”, “字”." in warnings(app)[0]
+    (capitals,) = warnings(retype(app, "THE CAT SEES ÞÞ."))
+    assert "reads them byte by byte: “þ”" in capitals
     assert asked(app) is not None
 
 

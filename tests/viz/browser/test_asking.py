@@ -6,7 +6,6 @@ from dataclasses import asdict
 from functools import cache
 from typing import Any
 
-import numpy as np
 import pytest
 
 from model.checkpoints.checkpoint import is_single_stack
@@ -17,7 +16,7 @@ from model.paper.search import Search
 from model.record.intervention import Intervention
 from model.trace.attention_map import AttentionKind
 from model.translate.translator import Translator, load
-from tests.kit.engine import in_node, weights_of
+from tests.kit.engine import close, in_node, weights_of
 from viz.draw.labels import axis_texts
 from viz.heads.arithmetic import divisor_of
 from viz.model_page.arcs import words_of
@@ -25,9 +24,6 @@ from viz.model_page.arcs import words_of
 pytestmark = pytest.mark.slow
 
 NAMES = sorted(each.name for each in CHECKPOINTS.iterdir() if not is_single_stack(each))
-TOLERANCE = 1e-4
-RELATIVE = 1e-5
-"""Of large scores and streams in single precision, summed in another order."""
 
 
 @cache
@@ -40,11 +36,6 @@ def ask(name: str, line: str, *questions: dict[str, Any], target: str | None = N
     options = {"weights": weights_of(folder)}
     asked = {"folder": str(folder), "options": options, "line": line, "target": target}
     return list(in_node("ask", **asked, questions=questions))
-
-
-def close(found: list[float], expected: Any) -> None:
-    same = np.reshape(found, np.shape(expected))
-    np.testing.assert_allclose(same, expected, rtol=RELATIVE, atol=TOLERANCE)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -33,7 +33,7 @@ from model.trace.trace import Trace
 from model.translate.text_models import load_reader
 from model.translate.translator import Translator, load
 from tests.kit.assembly import ASSEMBLED, assembled
-from tests.kit.engine import ids_of, in_node, run
+from tests.kit.engine import TOLERANCE, close, ids_of, in_node, run
 from viz.browser.files import joined
 
 pytestmark = pytest.mark.slow
@@ -41,9 +41,6 @@ pytestmark = pytest.mark.slow
 SINGLE = sorted(each.name for each in CHECKPOINTS.iterdir() if is_single_stack(each))
 WHOLE = sorted(each.name for each in CHECKPOINTS.iterdir() if each.name not in SINGLE)
 FIRST = CHECKPOINTS.parent / "benchmarks" / "first_sentences" / "en-de.tsv"
-TOLERANCE = 1e-4
-RELATIVE = 1e-5
-"""Of large scores and streams in single precision, summed in another order."""
 
 
 @cache
@@ -68,20 +65,10 @@ def a_mask(attention: dict[str, Any]) -> np.ndarray[Any, Any]:
 def assert_same_map(attention: AttentionMap, found: dict[str, Any]) -> None:
     shape = attention.weights.shape
     for name in ("weights", "scores"):
-        expected = getattr(attention, name)
-        np.testing.assert_allclose(
-            np.reshape(found[name], shape),
-            expected,
-            rtol=RELATIVE,
-            atol=TOLERANCE,
-            err_msg=str(attention.site),
-        )
+        close(found[name], getattr(attention, name), attention.site)
     for name in ("q", "k", "v"):
         heads = getattr(attention, name)
-        rows = heads.transpose(1, 0, 2).reshape(heads.shape[1], -1)
-        np.testing.assert_allclose(
-            np.reshape(found[name], rows.shape), rows, rtol=RELATIVE, atol=TOLERANCE, err_msg=name
-        )
+        close(found[name], heads.transpose(1, 0, 2).reshape(heads.shape[1], -1), name)
     allowed = np.broadcast_to(a_mask(found), shape)
     assert np.array_equal(allowed, np.broadcast_to(attention.allowed, shape))
 
@@ -126,8 +113,7 @@ def test_a_shipped_model_has_the_same_traces_logits_and_effects(name: str) -> No
     source, target, _ = model.trace_ids(trace)
     with torch.inference_mode():
         expected = model.model(source, target).numpy()
-    logits = np.reshape(logits, expected.shape)
-    np.testing.assert_allclose(logits, expected, rtol=RELATIVE, atol=TOLERANCE)
+    close(logits, expected)
     losses = effects_of(model, trace).losses
     assert [(each["kind"], each["layer"]) for each in effects["sites"]] == [
         (site.kind, site.layer) for site in losses

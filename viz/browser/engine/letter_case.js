@@ -1,6 +1,6 @@
 // Text in capitals, in ordinary case, as model/paper/letter_case.py puts it.
 
-// The share of words in capitals from which a text counts as written in them.
+// A text is in capitals if this share of its words is.
 const MOSTLY_CAPITALS = 0.75;
 
 // Of Western and Central European languages, whose case is the same in every version of Unicode.
@@ -10,9 +10,9 @@ const SENTENCE_START = new RegExp(`((?:^|[.!?…]\\s+)[^${LATIN}0-9]*)([${LATIN}
 
 /** Whether a text has two Latin words in capitals or more, and few others. @type {(text: string) => boolean} */
 export function isInCapitals(text) {
-  const words = (text.match(CASED) ?? []).map((each) => [...each]).filter((each) => each.length > 1);
+  const words = (text.match(CASED) ?? []).filter((each) => each.length > 1);
   // tHE and THE, but neither The, the, McCoy nor one eBay.
-  const odd = words.filter(([, ...rest]) => rest.join("") !== rest.join("").toLowerCase() && !/\p{Ll}/u.test(rest[rest.length - 1]));
+  const odd = words.filter((each) => each.slice(1) !== each.slice(1).toLowerCase() && !/\p{Ll}$/u.test(each));
   return odd.length > 1 && odd.length >= MOSTLY_CAPITALS * words.length;
 }
 
@@ -20,15 +20,9 @@ export function isInCapitals(text) {
  * @type {(text: string, pieces: (word: string) => number) => string} */
 export function inOrdinaryCase(text, pieces) {
   const words = text.replace(CASED, (word) => {
-    const capital = withCapital(word);
+    const capital = word[0].toUpperCase() + word.slice(1).toLowerCase();
     if (word.toUpperCase().split(/['’]/)[0] === "I") return capital;
     return [word.toLowerCase(), capital, word.toUpperCase()].reduce((best, each) => (pieces(each) < pieces(best) ? each : best));
   });
   return words.replace(SENTENCE_START, (_, before, letter) => before + letter.toUpperCase());
-}
-
-/** @type {(word: string) => string} */
-function withCapital(word) {
-  const [first, ...rest] = word;
-  return first.toUpperCase() + rest.join("").toLowerCase();
 }

@@ -66,7 +66,7 @@ export class Tokenizer {
     return this.vocabulary.length;
   }
 
-  /** The text as it is cut into tokens: normalized, a text in capitals in ordinary case. @type {(text: string) => string} */
+  /** What is cut into tokens: the text normalized, and in ordinary case if in capitals. @type {(text: string) => string} */
   readAs(text) {
     const plain = corpusForm(text);
     return isInCapitals(plain) ? inOrdinaryCase(plain, (word) => this.encode(word).length) : plain;
