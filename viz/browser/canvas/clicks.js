@@ -20,7 +20,10 @@ export class ChartClicks {
   constructor(placeOf, onDrawn = () => {}) {
     this.onDrawn = onDrawn;
     const draw = () => onDrawn(this.heard.chart);
-    this.heard = new HeardChart({ plotly_click: ({ points: [point] }) => this._click(placeOf(point)), plotly_afterplot: draw }, draw);
+    this.heard = new HeardChart({ plotly_click: ({ points: [point] }) => this._click(placeOf(point)), plotly_afterplot: draw }, (chart) => {
+      chart.addEventListener("pointerdown", lookAgain, true);
+      draw();
+    });
   }
 
   /** @type {(given: { chart: string; heard: number }, report: Reporter) => void} */
@@ -44,4 +47,13 @@ export class ChartClicks {
     this.onDrawn(this.heard.chart);
     this.report(this.open);
   }
+}
+
+/**
+ * Plotly looks for the point under the pointer once in 50 ms: a click that comes sooner would be one on the point before.
+ * A pointer that comes in anew is looked for at once.
+ * @type {(event: PointerEvent) => void}
+ */
+function lookAgain({ target, clientX, clientY }) {
+  for (const type of ["mouseout", "mousemove"]) target?.dispatchEvent(new MouseEvent(type, { clientX, clientY }));
 }

@@ -10,6 +10,7 @@ function chart() {
     called,
     on: (name, call) => (called[name] = call),
     removeListener: (name) => delete called[name],
+    addEventListener: () => {},
     click: (point) => called.plotly_click({ points: [point] }),
   };
 }
