@@ -211,3 +211,29 @@ def test_a_link_to_a_model_that_cannot_write_opens_what_it_says(
 ) -> None:
     app = open_app(folder=with_twin, page="heads", checkpoint="en-de-twin", attention="decoder")
     assert given_to(app) == (DEFAULT_SENTENCE, "")
+
+
+def test_a_second_sentence_differs_in_a_word_and_follows_the_first_until_a_person_brings_theirs(
+    open_app: OpenApp,
+) -> None:
+    app = open_app(page="decoding")
+    app.text_input(key="sentence").set_value("She reads the book.").run()
+    assert other_of(click_page(app, "compare")) == "She reads the letter."
+    app.text_input(key="sentence").set_value("The dog sleeps.").run()
+    assert other_of(app) == "The cat sleeps."
+    # Of this one, no word has another in its place.
+    app.text_input(key="sentence").set_value("Tom sleeps.").run()
+    assert other_of(app) == "The cat sleeps."
+    click_page(app, "decoding").text_input(key="sentence").set_value("A man.").run()
+    assert other_of(click_page(app, "compare")) == "A woman."
+    app.text_input(key="compare-other").set_value("A boy.").run()
+    app.text_input(key="sentence").set_value("The dog sleeps.").run()
+    assert other_of(app) == "A boy."
+    app.text_input(key="compare-other").set_value("").run()
+    app.text_input(key="sentence").set_value("A man.").run()
+    assert other_of(app) == ""
+
+
+def other_of(app: AppTest) -> str:
+    second: str = app.text_input(key="compare-other").value
+    return second

@@ -27,27 +27,27 @@ _WORD = re.compile(r"[^\W\d_]+")
 @cache
 def _swaps() -> Mapping[str, Mapping[str, str]]:
     written = json.loads(Path(__file__).with_name("swaps.json").read_text(encoding="utf-8"))
-    both = {}
-    for language, pairs in written.items():
-        there = dict(pairs)
-        both[language] = {other: one for one, other in reversed(pairs)} | there
-    return both
+    swaps: dict[str, dict[str, str]] = {}
+    for language, listed in written.items():
+        words = swaps.setdefault(language, {})
+        for one, other in listed["both"]:
+            words.setdefault(one, other)
+            words.setdefault(other, one)
+        words |= listed["one way"]
+    return swaps
 
 
 def neighbours(sentence: str, language: str) -> Iterator[str]:
-    """Sentences in which one word is replaced by another of its kind.
+    """Sentences in which one word is replaced by another of its kind, nouns first.
 
     Args:
         language: its code, such as "en"; of a language without a list, there are none.
     """
-    swaps = _swaps().get(language, {})
-    for found in _WORD.finditer(sentence):
-        word = found[0]
-        other = swaps.get(word.lower())
-        if other is None:
-            continue
-        shown = other.capitalize() if word[0].isupper() else other
-        yield f"{sentence[: found.start()]}{shown}{sentence[found.end() :]}"
+    found = {each[0].lower(): each for each in reversed([*_WORD.finditer(sentence)])}
+    for word, other in _swaps().get(language, {}).items():
+        if place := found.get(word):
+            shown = other.capitalize() if place[0][0].isupper() else other
+            yield f"{sentence[: place.start()]}{shown}{sentence[place.end() :]}"
 
 
 def crossing(trace: CausalTrace, row: int) -> int:

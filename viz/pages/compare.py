@@ -1,5 +1,7 @@
 """Compare: two sentences, with parts of one put into the other, two models, or two searches."""
 
+from model.checkpoints.checkpoint import language_pair
+from viz.acts.swap import neighbours
 from viz.compare.view import KEYS, VERSUS, CompareView
 from viz.pages import compare_models as models
 from viz.pages import compare_searches as searches
@@ -39,7 +41,15 @@ def show(question: ModelQuestion) -> None:
 
 
 def bring_pair(question: ModelQuestion) -> None:
-    """Let the page open with the second sentence of a pair whose first one is asked."""
-    second = dict(opening.pairs_for(question.checkpoint)).get(question.sentence)
-    if second and address.is_plain() and not address.read(CompareView).other:
-        opening.bring(other=second)
+    """Let the page open with a second sentence that differs from the first one in one thing.
+
+    It follows the first one until a person brings theirs.
+    """
+    other = address.read(CompareView).other
+    is_linked = address.is_followed() and not address.is_plain()
+    if not is_linked if opening.is_brought(other=other) else address.is_plain() and not other:
+        language = language_pair(question.folder.name)[0] or "en"
+        own = next(neighbours(question.sentence, language), "")
+        listed = dict(opening.pairs_for(question.checkpoint))
+        if second := listed.get(question.sentence, own):
+            opening.bring(other=second)

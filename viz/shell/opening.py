@@ -68,6 +68,11 @@ def bring(**values: Any) -> None:
     _BROUGHT.value.update(values)
 
 
+def is_brought(**values: Any) -> bool:
+    """Whether parameters still have the values that a page opened with."""
+    return values.items() <= _BROUGHT.value.items()
+
+
 def offers(view: View, checkpoint: Path) -> tuple[Offer, ...]:
     """The experiments of a page for a model, each with its kind."""
     listed = session.experiments(checkpoint)

@@ -1,6 +1,7 @@
 // Two runs side by side: two sentences, two models or two searches, and how every head differs.
 
 import constants from "../draw/constants.json" with { type: "json" };
+import { neighbours } from "../browser/act/made.js";
 import { element } from "../browser/canvas/dom.js";
 import { percent } from "../browser/canvas/numbers.js";
 import { PairedRuns, packedPair, wordChanges } from "../browser/live/paired.js";
@@ -58,10 +59,11 @@ export class ComparePage extends SitePage {
     return VERSUS.includes(versus) ? versus : "sentence";
   }
 
-  /** The second sentence; the example after the first one's, where the address has none. */
+  /** The second sentence; where the address has none, one that differs in a word, or the next example. */
   get other() {
-    const { examples } = this.talk.card;
-    return this.query.other?.trim() || (examples[(examples.indexOf(this.talk.text) + 1) % examples.length] ?? this.talk.text);
+    const { card, text } = this.talk;
+    const next = card.examples[(card.examples.indexOf(text) + 1) % card.examples.length] ?? text;
+    return this.query.other?.trim() || (neighbours(text, card.reads)[0] ?? next);
   }
 
   /** The models beside the one that is shown. */

@@ -153,7 +153,7 @@ def test_what_a_state_does_not_bring_is_not_claimed(model: Translator) -> None:
         (FIRST, "en", SECOND),
         ("She is my sister.", "en", "He is my sister."),
         ("Der Hund ist gut.", "de", "Der Vogel ist gut."),
-        ("I brotherly love.", "en", "We brotherly love."),
+        ("I brotherly love.", "en", "I brotherly see."),
     ],
 )
 def test_neighbours_differ_in_one_word(sentence: str, language: str, other: str) -> None:
@@ -162,6 +162,10 @@ def test_neighbours_differ_in_one_word(sentence: str, language: str, other: str)
     for each in found:
         pairs = zip(sentence.split(), each.split(), strict=True)
         assert sum(one != two for one, two in pairs) == 1
+
+
+def test_nouns_are_replaced_before_other_words() -> None:
+    assert next(neighbours("He was tired after his walk with the dog.", "en")).endswith("cat.")
 
 
 def test_a_language_without_a_list_has_no_neighbours() -> None:

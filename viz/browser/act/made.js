@@ -106,17 +106,29 @@ function kindOf(kind, { maps }, { kinds }) {
 
 // ---- swap one thought ---------------------------------------------------------------------------------------------
 
-/** Sentences in which one word is another of its kind. @type {(sentence: string, language: string) => string[]} */
+/** Sentences in which one word is another of its kind, nouns first. @type {(sentence: string, language: string) => string[]} */
 export function neighbours(sentence, language) {
-  const pairs = /** @type {Record<string, string[][]>} */ (swaps)[language] ?? [];
-  const others = new Map([...[...pairs].reverse().map(([one, other]) => /** @type {[string, string]} */ ([other, one])), .../** @type {[string, string][]} */ (pairs)]);
-  return [...sentence.matchAll(/\p{L}+/gu)].flatMap(({ 0: word, index }) => {
-    const other = others.get(word.toLowerCase());
-    if (!other) return [];
-    const isLarge = word[0] !== word[0].toLowerCase();
-    const shown = isLarge ? other[0].toUpperCase() + other.slice(1).toLowerCase() : other;
-    return [sentence.slice(0, index) + shown + sentence.slice(index + word.length)];
+  const found = new Map([...sentence.matchAll(/\p{L}+/gu)].reverse().map((each) => [each[0].toLowerCase(), each]));
+  return [...swapsOf(language)].flatMap(([word, other]) => {
+    const place = found.get(word);
+    if (!place) return [];
+    const isLarge = place[0][0] !== place[0][0].toLowerCase();
+    const shown = isLarge ? other[0].toUpperCase() + other.slice(1) : other;
+    return [sentence.slice(0, place.index) + shown + sentence.slice(place.index + word.length)];
   });
+}
+
+/** What stands in for each word of a language. @type {(language: string) => Map<string, string>} */
+function swapsOf(language) {
+  const listed = /** @type {Record<string, { both: string[][]; "one way": string[][] }>} */ (swaps)[language];
+  /** @type {Map<string, string>} */
+  const words = new Map();
+  for (const [one, other] of listed?.both ?? []) {
+    if (!words.has(one)) words.set(one, other);
+    if (!words.has(other)) words.set(other, one);
+  }
+  for (const [one, other] of listed?.["one way"] ?? []) words.set(one, other);
+  return words;
 }
 
 /** How many words of a text another one lacks. @type {(before: string, after: string) => number} */

@@ -51,9 +51,10 @@ export class ChartClicks {
 
 /**
  * Plotly looks for the point under the pointer once in 50 ms: a click that comes sooner would be one on the point before.
- * A pointer that comes in anew is looked for at once.
+ * A pointer that comes in anew is looked for at once. A finger has no point before, and may only mean to scroll.
  * @type {(event: PointerEvent) => void}
  */
-function lookAgain({ target, clientX, clientY }) {
+function lookAgain({ pointerType, target, clientX, clientY }) {
+  if (pointerType === "touch") return;
   for (const type of ["mouseout", "mousemove"]) target?.dispatchEvent(new MouseEvent(type, { clientX, clientY }));
 }
