@@ -1,6 +1,7 @@
 """What is wrong with every page, which is nothing; and the header, which fits every width."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 from urllib.parse import urlencode
 
@@ -237,6 +238,18 @@ def test_the_drawer_of_pages_lies_above_the_tools_and_closes_with_a_choice(
     heads.page.get_by_test_id("stSidebarNavLink").filter(has_text="Positions").click()
     expect(heads.page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
     heads.page.wait_for_url("**/positions")
+
+
+@pytest.mark.parametrize(("view", "menu"), [("effects", "Examples"), ("compare", "Pairs")])
+def test_sentences_in_a_menu_wrap_on_a_phone(heads: HeadsPage, view: str, menu: str) -> None:
+    heads.page.set_viewport_size(PHONE)
+    open_view(heads, view)
+    heads.page.get_by_role("button", name=menu, exact=True).click()
+    lines = heads.page.get_by_role("menuitem").locator("p")
+    expect(lines.first).to_be_visible()
+    boxes = lines.evaluate_all("nodes => nodes.map(node => node.getBoundingClientRect().toJSON())")
+    assert all(box["right"] < PHONE["width"] for box in boxes)
+    assert all(one["bottom"] <= other["top"] for one, other in pairwise(boxes))
 
 
 def test_focus_in_the_navigation_does_not_look_like_the_current_page(heads: HeadsPage) -> None:

@@ -1,7 +1,5 @@
 """Compare: two sentences, with parts of one put into the other, two models, or two searches."""
 
-from model.checkpoints.checkpoint import language_pair
-from viz.acts.swap import neighbours
 from viz.compare.view import KEYS, VERSUS, CompareView
 from viz.pages import compare_models as models
 from viz.pages import compare_searches as searches
@@ -48,8 +46,6 @@ def bring_pair(question: ModelQuestion) -> None:
     other = address.read(CompareView).other
     is_linked = address.is_followed() and not address.is_plain()
     if not is_linked if opening.is_brought(other=other) else address.is_plain() and not other:
-        language = language_pair(question.folder.name)[0] or "en"
-        own = next(neighbours(question.sentence, language), "")
-        listed = dict(opening.pairs_for(question.checkpoint))
-        if second := listed.get(question.sentence, own):
+        pairs = [*opening.own_pairs(question)[:1], *opening.pairs_for(question.checkpoint)]
+        if second := dict(pairs).get(question.sentence):
             opening.bring(other=second)

@@ -42,6 +42,9 @@ TRACING = KEYS("tracing")
 
 NO_SECOND = "Type a second sentence, or choose a pair: two sentences that differ in one thing."
 
+MOST_OWN = 3
+"""Pairs with the visitor's own sentence that are offered."""
+
 MOST_TRACED = 60
 """With more tokens in a sentence, tracing would take minutes."""
 
@@ -57,13 +60,14 @@ def choose_sentence(question: ModelQuestion) -> None:
         width=340 if is_narrow() else 460,
     )
     # A model that reads neither English nor the sentences of its folder has none.
-    if pairs := opening.pairs_for(question.checkpoint):
+    own = opening.own_pairs(question)[:MOST_OWN]
+    if pairs := dict.fromkeys([*own, *opening.pairs_for(question.checkpoint)]):
         st.menu_button(
             "Pairs",
-            pairs,
+            list(pairs),
             key=KEYS("pairs"),
             type="tertiary",
-            format_func=lambda pair: f"{escape_markdown(pair[0])} · {escape_markdown(pair[1])}",
+            format_func=lambda pair: escape_markdown(pair[1] if pair in own else " · ".join(pair)),
             on_click=take_pair,
         )
 

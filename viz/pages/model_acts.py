@@ -13,7 +13,7 @@ from model.patching.results import CausalTrace, Patched
 from viz.acts.act import Act, n_changed
 from viz.acts.grow import grown
 from viz.acts.minds import RANDOM_ORDERS, close_words, divided, strongest_first
-from viz.acts.swap import MOST_TRIED, crossing, neighbours, swapped
+from viz.acts.swap import MOST_TRIED, crossing, swapped
 from viz.browser.act import act as act_view
 from viz.draw.constants import CONSTANTS
 from viz.model_page.view import ACTS, VIEW
@@ -192,9 +192,8 @@ def _others(question: ModelQuestion) -> list[tuple[str, str]]:
         )
         return n_changed(one, other)
 
-    source = language_pair(question.folder.name)[0] or "en"
-    own = [(question.sentence, each) for each in neighbours(question.sentence, source)]
-    for pairs in (own[:MOST_TRIED], opening.pairs_for(question.checkpoint)[:1]):
+    own, listed = opening.own_pairs(question), opening.pairs_for(question.checkpoint)
+    for pairs in (own[:MOST_TRIED], listed[:1]):
         counts = {pair: differing(*pair) for pair in pairs}
         if found := [pair for pair in pairs if counts[pair]]:
             return sorted(found, key=lambda pair: -counts[pair])

@@ -10,6 +10,7 @@ from typing import Any
 
 from model.checkpoints.checkpoint import language_pair
 from model.explain.experiments import Experiment, Kind
+from viz.acts.swap import neighbours
 from viz.browser.kept import Kept, nothing
 from viz.compare.view import PAIRS
 from viz.compare.view import VIEW as COMPARE
@@ -24,6 +25,7 @@ from viz.positions.view import VIEW as POSITIONS
 from viz.registry.pages import CHECKPOINT, SENTENCE, TARGET
 from viz.service import session
 from viz.service.model_menu import copies, toy_task
+from viz.service.questions import ModelQuestion
 from viz.service.versions import folder_of
 from viz.shell import address
 
@@ -134,6 +136,12 @@ def _sources(view: View, checkpoint: Path) -> list[str]:
         if kind is None
         else [each.source for each in session.experiments(checkpoint).get(kind, ())]
     )
+
+
+def own_pairs(question: ModelQuestion) -> list[tuple[str, str]]:
+    """Pairs of the sentence that is asked and ones in which another word stands for one of it."""
+    language = language_pair(question.folder.name)[0] or "en"
+    return [(question.sentence, each) for each in neighbours(question.sentence, language)]
 
 
 def pairs_for(checkpoint: Path) -> list[tuple[str, str]]:
