@@ -328,6 +328,27 @@ def test_characters_the_vocabulary_lacks_are_named_once(open_app: OpenApp) -> No
     assert asked(app) is not None
 
 
+def test_a_text_that_is_longer_than_a_model_reads_well_is_said_to_be_and_its_beginning_offered(
+    open_app: OpenApp, checkpoints: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "checkpoints" / "en-de"
+    shutil.copytree(checkpoints / "en-de", folder)
+    (folder / "metrics.json").write_text('{"texts": {"well_read": 10}}', encoding="utf-8")
+    app = open_app(folder=folder.parent, sentence="The cat eats. The dog sleeps. The cat sleeps.")
+    model = load(folder, device="cpu")
+    tokens = len(model.trace(field(app, "sentence").value).source)
+    (warned,) = [each for each in warnings(app) if "one by one" in each]
+    assert warned.startswith(f"This text has {tokens} tokens. Beyond about 10,")
+    (offered,) = [each for each in app.button if each.label.startswith("Translate the first ")]
+    offered.click().run()
+    assert asked(app).sentence in ("The cat eats.", "The cat eats. The dog sleeps.")
+    assert len(model.trace(asked(app).sentence).source) <= 10
+    assert not any("one by one" in each for each in warnings(app))
+    # One sentence is not several, however long.
+    long = warnings(retype(app, "The cat eats and the dog sleeps and the cat eats and sleeps."))
+    assert not any("one by one" in each for each in long)
+
+
 def test_a_sentence_in_another_language_is_translated_with_a_warning(open_app: OpenApp) -> None:
     app = open_app(sentence="Die Katze saß auf der Matte.")
     assert any("This does not look like English" in warning for warning in warnings(app))

@@ -9,7 +9,11 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from model.checkpoints.checkpoint import language_pair, trained_without_causal_mask
+from model.checkpoints.checkpoint import (
+    language_pair,
+    trained_without_causal_mask,
+    well_read_tokens,
+)
 from model.checkpoints.toy_tasks import Task
 from model.trace.attention_map import AttentionKind
 from model.trace.text_result import Answer, Purpose
@@ -31,7 +35,7 @@ from viz.service.questions import ModelQuestion, Question, ReaderQuestion, Trace
 from viz.shell import address, stage
 from viz.shell.headline import UNDERLINED, Headline, headline_of_trace
 from viz.shell.language import LANGUAGES, is_foreign, language_of
-from viz.shell.suited import unsuited
+from viz.shell.suited import beginnings, unsuited
 
 MAX_UNSEEN = 12
 """How many characters that the vocabulary lacks are named."""
@@ -350,6 +354,7 @@ def _show_warnings(
             offer(f"Translate “{wrong.text}”", sentence=wrong.text, target="")
         else:
             offer_example(folder)
+    _show_long(translation, model)
     if language in LANGUAGES and is_foreign(readable, language):
         st.warning(
             f"This does not look like {LANGUAGES[language]}, the only language that this model "
@@ -357,6 +362,23 @@ def _show_warnings(
             icon=":material/translate:",
         )
         _offer_reader(readable, folder)
+
+
+def _show_long(translation: Translation, model: Translator) -> None:
+    """What becomes of several sentences at once, and those of them that the model reads well."""
+    starts, tokens = beginnings(translation.source_text), len(translation.source)
+    limit = well_read_tokens(model.metrics)
+    if not starts or limit is None or tokens <= limit:
+        return
+    st.warning(
+        f"This text has {tokens} tokens. Beyond about {limit}, this model translates several "
+        "sentences worse than one by one.",
+        icon=":material/segment:",
+    )
+    lengths = [len(each) for each in model.tokenizer.encode_all(starts)]
+    if count := sum(length <= limit for length in lengths):
+        first = "sentence" if count == 1 else f"{count} sentences"
+        offer(f"Translate the first {first}", sentence=starts[count - 1], target="")
 
 
 def _offer_reader(text: str, folder: Path) -> None:

@@ -19,6 +19,7 @@ _LINK = re.compile(r"(?:https?://|www\.)\S*[^\s.,;:!?)\]}”\"']|\S+@\w+(?:\.\w+
 _TAG = re.compile(r"</?[a-z][^<>]*>|&(?:[a-z]+|#\d+|#x[\da-f]+);", re.IGNORECASE)
 _MARKDOWN = re.compile(r"(\*\*|__|`)(?=\S)(.+?)(?<=\S)\1|\[([^\]]+)\]\([^)]+\)")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_SENTENCE_END = re.compile(CONSTANTS["SENTENCE_END"])
 _EMOJI_FROM, _EMOJI = 0x2600, {"So", "Sk"}
 _KEYCAP = "\u20e3"
 
@@ -63,6 +64,11 @@ def unsuited(text: str, language: str) -> Unsuited | None:
     if not says:
         return None
     return Unsuited(tuple(says), _tidy(text) if words else "")
+
+
+def beginnings(text: str) -> list[str]:
+    """The first sentence of a text, the first two, and so on, but not all of them."""
+    return [text[: end.end()].rstrip() for end in _SENTENCE_END.finditer(text)]
 
 
 def _is_hidden(character: str) -> bool:

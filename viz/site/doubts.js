@@ -2,16 +2,18 @@
 
 import { visibleCharacter } from "../browser/live/labels.js";
 import { isForeign, isKnown } from "../browser/live/language.js";
-import { unsuited } from "../browser/live/suited.js";
+import { hasSeveral, unsuited } from "../browser/live/suited.js";
 import { languageName } from "./frame.js";
 import { say } from "./words.js";
+
+/** @import { Card } from "./files.js" */
 
 // Characters that the vocabulary lacks, of which each is named.
 const MOST_UNSEEN = 12;
 
-/** The doubts about a text for a model that reads a language, with its characters that the vocabulary lacks.
- * @type {(given: string, reads: string, unseen: string[]) => string[]} */
-export function doubtsOf(given, reads, unseen) {
+/** The doubts about a text for a model, with its characters that the vocabulary lacks and the number of its tokens.
+ * @type {(given: string, card: Pick<Card, "reads" | "well_read">, unseen: string[], tokens: number) => string[]} */
+export function doubtsOf(given, { reads, well_read: limit }, unseen, tokens) {
   if (!isKnown(reads)) return [];
   const { says, text } = unsuited(given, reads);
   // A text in capitals is read in small letters.
@@ -19,6 +21,7 @@ export function doubtsOf(given, reads, unseen) {
   const letters = unseen.filter((each) => readable.includes(each.toLowerCase())).slice(0, MOST_UNSEEN);
   // Each kept to itself, or letters that run to the left would change places.
   if (letters.length) says.push(["reads_bytes", { letters: letters.map((each) => `\u2068${visibleCharacter(each)}\u2069`).join(" ") }]);
+  if (limit && tokens > limit && hasSeveral(given)) says.push(["has_several", { tokens, limit }]);
   if (isForeign(text, reads)) says.push(["reads_one_language", { language: languageName(reads) }]);
   return says.map(([key, values]) => say(key, values));
 }

@@ -14,7 +14,7 @@ import { say } from "./words.js";
  * @property {Record<string, { said: Phrases, headers: Phrases }>} wording
  */
 /**
- * @typedef {{ path: string, name: string, reads: string, sentence: string, examples: string[], config: Partial<ModelConfig>,
+ * @typedef {{ path: string, name: string, reads: string, well_read: number | null, sentence: string, examples: string[], config: Partial<ModelConfig>,
  *   files: Record<string, string[]>, survey: Record<string, string[]>, openings: Record<string, string>, about: string, cells: { light: string[], dark: string[] } }} Card
  */
 

@@ -18,6 +18,7 @@ from model.checkpoints.checkpoint import (
     snapshot_file,
     snapshots,
     unique_state,
+    well_read_tokens,
 )
 from model.checkpoints.eight_bits import quantized
 from model.checkpoints.folder_files import INDEX, WEIGHTS, own_file
@@ -91,6 +92,7 @@ def packed(folder: Path, *, sentence: str = "", about: str = "") -> Packed:
         **model.provenance.texts,
         "name": name,
         "reads": reads,
+        "well_read": well_read_tokens(model.metrics),
         "config": model.model.config.to_dict(),
         "sentence": first,
         "examples": examples,

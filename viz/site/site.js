@@ -400,7 +400,7 @@ export class Site {
     if (!whole) return;
     // What was written of a given translation, or of none, says nothing of its source.
     const { unseen } = whole.translation ?? (await this.translation({})) ?? { unseen: [] };
-    if (text === this.text) this.warnings.replaceChildren(...doubtsOf(this.text, this.card.reads, unseen).map((doubt) => element("li", "", {}, doubt)));
+    if (text === this.text) this.warnings.replaceChildren(...doubtsOf(this.text, this.card, unseen, whole.source.tokens.length).map((doubt) => element("li", "", {}, doubt)));
     tell("tokens", { source: whole.source.tokens.map(tokenText), target: whole.predictions.tokens.map(tokenText) });
     if (!named) this.frame.write(whole.text || say("nothing"));
   }

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from model.checkpoints.checkpoint import language_pair
-from viz.shell.suited import unsuited
+from viz.shell.suited import beginnings, unsuited
 
 CHECKPOINTS = Path(__file__).parents[3] / "checkpoints"
 
@@ -77,3 +77,21 @@ def test_a_text_that_is_offered_is_itself_left_alone() -> None:
         wrong = unsuited(text, "en")
         assert wrong is not None
         assert unsuited(wrong.text, "en") is None
+
+
+SENTENCES = {
+    "The cat sat. It slept!": ["The cat sat."],
+    "Mr. Smith met Dr. J. Brown. Who? Nobody knows.": [
+        "Mr. Smith met Dr. J. Brown.",
+        "Mr. Smith met Dr. J. Brown. Who?",
+    ],
+    "“Where are my shoes?” asked the boy.": ["“Where are my shoes?”"],
+    "It costs 3.50 euros, see example.org": [],
+    "The cat sat.  ": [],
+}
+"""Texts, and what they begin with: the first sentence, the first two, and so on."""
+
+
+@pytest.mark.parametrize("text", SENTENCES)
+def test_a_text_begins_with_its_first_sentences(text: str) -> None:
+    assert beginnings(text) == SENTENCES[text]

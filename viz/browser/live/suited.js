@@ -13,7 +13,11 @@ const MARKUP = /<\/?[a-z][^<>]*>|&(?:[a-z]+|#\d+|#x[\da-f]+);|(\*\*|__|`)(?=\S).
 const WORD = /\p{L}+(?:['’]\p{L}+)*/gu;
 const EMOJI = /[\p{So}\p{Sk}]/gu;
 const KEYCAP = "\u20e3";
+const SENTENCE_END = new RegExp(constants.SENTENCE_END, "u");
 const HIDDEN = /[\p{Co}\p{Cn}]/gu;
+
+/** Whether a text has several sentences. @type {(text: string) => boolean} */
+export const hasSeveral = (text) => SENTENCE_END.test(text);
 
 /**
  * What in a text no model of sentences has learned to read: `says`, keys of the site's catalogues with their values, one
