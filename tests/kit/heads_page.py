@@ -52,14 +52,17 @@ HALF_A_STEP = 0.5 / 255
 PARTS = {AttentionKind.ENCODER: (0, 0), AttentionKind.CROSS: (1, 0), AttentionKind.DECODER: (1, 1)}
 """Where each kind stands in the joint picture, in blocks down and across."""
 
-# ReadTrace from a test, a message to the server is held back or counted here.
+# From a test, a message to the server is held back or counted here.
 WATCH = """
 window.sent = 0;
 window.told = 0;
 window.held = null;
 window.runs = 0;
-// Whether a message of Streamlit's, a ForwardMsg of protobuf, ends a whole run: its field 6 is 0.
-const endsRun = bytes => {
+// When a run was last asked for, and when one last ended.
+window.asked = 0;
+window.answered = 0;
+// How a message of Streamlit's, a ForwardMsg of protobuf, ends a run: its field 6.
+const endOf = bytes => {
   let at = 0;
   const number = () => {
     let [value, place] = [0, 1];
@@ -71,29 +74,37 @@ const endsRun = bytes => {
   };
   while (at < bytes.length) {
     const [tag, value] = [number(), number()];
-    if (tag >> 3 === 6) return value === 0;
+    if (tag >> 3 === 6) return value;
     if ((tag & 7) === 2) at += value;
   }
-  return false;
+  return null;
 };
+const [WHOLE, FOR_ANOTHER] = [0, 2];
+const ASKS_FOR_A_RUN = (11 << 3) | 2;
 const heard = new WeakSet();
 const send = WebSocket.prototype.send;
+const pass = (socket, message) => {
+  if (new Uint8Array(message)[0] === ASKS_FOR_A_RUN) window.asked = performance.now();
+  send.call(socket, message);
+};
 WebSocket.prototype.send = function (message) {
   if (!heard.has(this)) {
     heard.add(this);
     this.addEventListener("message", ({ data }) => {
-      if (endsRun(new Uint8Array(data))) window.runs += 1;
+      const end = endOf(new Uint8Array(data));
+      if (end === WHOLE) window.runs += 1;
+      if (end !== null && end !== FOR_ANOTHER) window.answered = performance.now();
     });
   }
   window.sent += 1;
   if (new TextDecoder().decode(message).includes('"rested"')) window.told += 1;
   if (window.held) window.held.push([this, message]);
-  else send.call(this, message);
+  else pass(this, message);
 };
 window.release = () => {
   const messages = window.held;
   window.held = null;
-  for (const [socket, message] of messages) send.call(socket, message);
+  for (const [socket, message] of messages) pass(socket, message);
 };
 window.headsView = () => {
   for (const host of document.querySelectorAll("*")) {
@@ -108,7 +119,8 @@ window.calm = (still, also) => {
   const unready = document.querySelector('[data-testid="stSkeleton"], [data-stale="true"]')
     ?? components.map(each => each.shadowRoot).find(
       root => !root?.childElementCount || root.querySelector("[aria-busy]"));
-  const calm = app?.dataset.testScriptState === "notRunning" && !unready && also();
+  const runs = app?.dataset.testScriptState !== "notRunning" || window.asked > window.answered;
+  const calm = !runs && !unready && also();
   window.calmSince = calm ? (window.calmSince ?? performance.now()) : null;
   return calm && performance.now() - window.calmSince >= still;
 };

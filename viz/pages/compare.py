@@ -45,7 +45,9 @@ def bring_pair(question: ModelQuestion) -> None:
     """
     other = address.read(CompareView).other
     is_linked = address.is_followed() and not address.is_plain()
-    if not is_linked if opening.is_brought(other=other) else address.is_plain() and not other:
+    opens = address.is_plain() and not other
+    follows = opening.is_brought(other=other) and not is_linked
+    if opens or follows:
         pairs = [*opening.own_pairs(question)[:1], *opening.pairs_for(question.checkpoint)]
         if second := dict(pairs).get(question.sentence):
             opening.bring(other=second)

@@ -197,8 +197,8 @@ export class HeadsView {
     if (this.panel.tools.letGo()) return true;
     const { place } = this.model.travel;
     if (place.at === "row" || place.at === "weight") return this.model.travel.out();
-    // What is presented stays as it is: there Escape leaves the stage.
-    if (this.figure.stage) return false;
+    // What is presented stays as it is: there Escape leaves the stage, whose way back may come a moment earlier.
+    if (this.figure.stage || document.querySelector(".st-key-stage-leave")) return false;
     if (place.at !== "head") this.model.travel.go(this.headPlace);
     else if (this.showing.pinned) return this.showing.letGo();
     else if (this.picked) this.pick(this.picked);
