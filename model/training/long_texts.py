@@ -21,7 +21,7 @@ from model.training.evaluate import reversed_columns, translate_all, translation
 
 HEADING = "## Texts of several sentences"
 SENTENCES = (1, 2, 3, 4, 5, 6, 8, 12)
-"""The lengths of texts that are scored; all but the first by the same sentences."""
+"""How many sentences the scored texts have."""
 
 SHARE = 0.9
 """A text is well read while BLEU is at least this share of that of single sentences."""
@@ -55,8 +55,8 @@ def scores_by_length(
     return rows
 
 
-def well_read_tokens(rows: Sequence[dict[str, Any]]) -> int | None:
-    """The tokens of the longest texts before the first that are not well read; None if all are."""
+def longest_well_read(rows: Sequence[dict[str, Any]]) -> int | None:
+    """The tokens of the longest texts that, like all shorter ones, are well read; None for all."""
     least = SHARE * rows[0]["bleu"]
     for shorter, longer in pairwise(rows):
         if longer["bleu"] < least:
@@ -88,7 +88,7 @@ def main(argv: list[str] | None) -> None:
     checkpoint = load_checkpoint(arguments.checkpoint)
     pack_linears(checkpoint.model)
     rows = scores_by_length(checkpoint.model, checkpoint.tokenizer, pairs)
-    texts = {"data": arguments.test.name, "well_read": well_read_tokens(rows), "scores": rows}
+    texts = {"data": arguments.test.name, "well_read": longest_well_read(rows), "scores": rows}
     card = with_section(card, section(rows), before="## Good at")
     write_json(arguments.checkpoint / METRICS, {**metrics, "texts": texts})
     (arguments.checkpoint / CARD).write_text(card, encoding="utf-8")

@@ -43,7 +43,7 @@ TRACING = KEYS("tracing")
 NO_SECOND = "Type a second sentence, or choose a pair: two sentences that differ in one thing."
 
 MOST_OWN = 3
-"""Pairs with the visitor's own sentence that are offered."""
+"""How many pairs with the visitor's own sentence the menu offers."""
 
 MOST_TRACED = 60
 """With more tokens in a sentence, tracing would take minutes."""

@@ -365,10 +365,9 @@ def _show_warnings(
 
 
 def _show_long(translation: Translation, model: Translator) -> None:
-    """What becomes of several sentences at once, and those of them that the model reads well."""
-    starts, tokens = beginnings(translation.source_text), len(translation.source)
-    limit = well_read_tokens(model.metrics)
-    if not starts or limit is None or tokens <= limit:
+    """Warn of several sentences longer than the model reads well, and offer those that fit."""
+    limit, tokens = well_read_tokens(model.metrics), len(translation.source)
+    if limit is None or tokens <= limit or not (starts := beginnings(translation.source_text)):
         return
     st.warning(
         f"This text has {tokens} tokens. Beyond about {limit}, this model translates several "

@@ -139,7 +139,7 @@ def _sources(view: View, checkpoint: Path) -> list[str]:
 
 
 def own_pairs(question: ModelQuestion) -> list[tuple[str, str]]:
-    """Pairs of the sentence that is asked and ones in which another word stands for one of it."""
+    """The sentence that is asked, paired with each that has one of its words exchanged."""
     language = language_pair(question.folder.name)[0] or "en"
     return [(question.sentence, each) for each in neighbours(question.sentence, language)]
 

@@ -1,4 +1,4 @@
-"""Texts of several sentences: how they are made of pairs, scored, and written down."""
+"""Texts of several sentences: joined from pairs, scored, and written to metrics and card."""
 
 import json
 import shutil
@@ -9,9 +9,8 @@ import pytest
 from model.checkpoints.checkpoint import load_checkpoint, well_read_tokens
 from model.survey.parallel_text import Pair
 from model.training.evaluate import translate_all, translation_scores
-from model.training.long_texts import joined, scores_by_length
+from model.training.long_texts import joined, longest_well_read, scores_by_length
 from model.training.long_texts import main as long_texts
-from model.training.long_texts import well_read_tokens as well_read
 
 PAIRS = [Pair("A dog sleeps.", "Ein Hund schläft."), Pair("No.", "Nein."), Pair("Oh!", "Oh!")]
 CARD = "# a model\n\n## Training\n\nLong.\n\n## Good at\n\nMuch.\n"
@@ -40,7 +39,7 @@ def test_texts_are_well_read_up_to_the_first_that_loses_a_tenth(
     scores: tuple[float, ...], tokens: int | None
 ) -> None:
     rows = [{"tokens": 10 * place, "bleu": bleu} for place, bleu in enumerate(scores, start=1)]
-    assert well_read(rows) == tokens
+    assert longest_well_read(rows) == tokens
 
 
 def test_the_command_writes_metrics_and_card_once(
